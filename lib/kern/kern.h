@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The kernel as one seam: observe and apply. Two implementations: the real one (real.c, over lib/nl and lib/bpf)
+ * and an in-memory one for tests (fake.c). Neither decides anything: what to do is the plan's.
+ */
+#pragma once
+
+#include "lib/base/err.h"
+#include "lib/model/op.h"
+
+#include <stdint.h>
+
+/* A link of the daemon's own namespace as the system has it, whoever made it. */
+struct sys_link {
+	int ifindex;
+	char name[IFNAMSIZ];
+	char kind[IFNAMSIZ];	  /* IFLA_INFO_KIND, "" for hardware */
+	char slave_kind[IFNAMSIZ]; /* IFLA_INFO_SLAVE_KIND: bridge, bond, ... */
+	int master;		  /* ifindex, 0 none */
+	int lower;		  /* IFLA_LINK, 0 none */
+	bool lower_foreign;	  /* IFLA_LINK_NETNSID given: lower is in another namespace */
+	uint16_t type;		  /* ARPHRD_* */
+	unsigned flags;		  /* IFF_* */
+	uint8_t operstate;
+	uint32_t mtu;
+	uint32_t group;
+	struct mac mac, perm_mac; /* perm_mac zero when the kernel gives none */
+	bool has_mac;
+	char alias[256];
+	char altname[16][128];	  /* as many as fit */
+	unsigned altnames;
+	char bus[64];		  /* IFLA_PARENT_DEV_NAME, e.g. 0000:3b:00.0 */
+};
+
+/* Counters of one link as dladm names them; drops of ours are added by the sampler. */
+struct link_stats {
+	uint64_t ipackets, rbytes, ierrors, idrops;
+	uint64_t opackets, obytes, oerrors, odrops;
+};
+
+/* What our own objects dropped for one node, since each was made (they restart at 0 when re-made). */
+struct drop_stats {
+	uint64_t tx_leaf;    /* leaf of the TX tree */
+	uint64_t rx_leaf;    /* leaf of the tree on the ifb */
+	uint64_t rx_group;   /* group frames policed, and all frames of a blocked link */
+	uint64_t tx_blocked;
+};
+
+struct kernel;
+struct kernel_ops {
+	/*
+	 * Looks for node key->n where key says (port.zone and name, else by alias in key->port.zone) and fills *ret with
+	 * all that is there. Nothing there is no error: ret->link is false. A zone that is gone: -ENOENT.
+	 */
+	int (*observe)(struct kernel *k, const struct node *key, struct node *ret, struct err *e);
+	/* Is our program on this parent's ingress? */
+	int (*observe_hook)(struct kernel *k, int parent_ifindex, bool *ret, struct err *e);
+	/* Carries out one operation, completely or not at all; may fill op->to.port.ifindex of a new link. */
+	int (*apply)(struct kernel *k, struct op *op, struct err *e);
+	/* One full dump of the own namespace's links; cb returns non-zero to stop. */
+	int (*links)(struct kernel *k, int (*cb)(const struct sys_link *l, void *arg), void *arg, struct err *e);
+	/* One link by ifindex, or by name or altname when ifindex is 0, in a zone. -ENODEV when there is none. */
+	int (*link)(struct kernel *k, const char *zone, int ifindex, const char *name, struct sys_link *ret,
+		    struct err *e);
+	/* Speed in bits/s and duplex (0 half, 1 full, 2 unknown) through ethtool netlink; speed 0 = none. */
+	int (*speed)(struct kernel *k, int ifindex, uint64_t *bps, int *duplex);
+	int (*stats)(struct kernel *k, const char *zone, int ifindex, struct link_stats *ret, struct err *e);
+	/* Counters of every link of the own namespace in one dump. */
+	int (*stats_all)(struct kernel *k, int (*cb)(int ifindex, const struct link_stats *s, void *arg), void *arg,
+			 struct err *e);
+	int (*drops)(struct kernel *k, const struct node *n, struct drop_stats *ret, struct err *e);
+	/* True when the link has an address (either family) inside one of the parent's subnets. */
+	int (*shares_subnet)(struct kernel *k, int ifindex, int parent_ifindex, bool *ret, struct err *e);
+	/*
+	 * Everything of ours in the own namespace and the given zones: links with our alias, pins by number. For the sweep
+	 * at start. n 0: a link with our group but no number. cb returns non-zero to stop.
+	 */
+	int (*marked)(struct kernel *k, const char *const *zones,
+		      int (*cb)(const struct port *port, uint32_t n, enum link_class class, void *arg), void *arg,
+		      struct err *e);
+	int (*pins)(struct kernel *k, int (*cb)(uint32_t n, int parent_ifindex, void *arg), void *arg, struct err *e);
+	void (*free)(struct kernel *k);
+};
+
+struct kernel {
+	const struct kernel_ops *ops;
+	unsigned long acts; /* modifying acts so far: netlink NEW/DEL/SET, sysfs/procfs writes, bpf updates */
+};
+
+struct kern_config {
+	const char *bpf_dir; /* on bpffs */
+	const char *uuid;    /* of the store; part of pins' path and of aliases */
+};
+
+/* The real kernel of the calling thread's network namespace. The caller frees it with kern_free(). */
+int kern_real_new(const struct kern_config *cfg, struct kernel **ret, struct err *e);
+/* An empty in-memory kernel. */
+int kern_fake_new(struct kernel **ret);
+struct kernel *kern_free(struct kernel *k);
+/* A netlink socket's fd that is readable on link, address and tc notifications; kern_real_events() reads them. */
+int kern_real_event_fd(struct kernel *k);
+/*
+ * Reads what is waiting. For each changed or gone link of the own namespace cb is called once. Returns 0,
+ * or -ENOBUFS when the kernel dropped notifications and the caller must dump again.
+ */
+int kern_real_events(struct kernel *k, void (*cb)(int ifindex, bool gone, const struct sys_link *l, void *arg),
+		     void *arg);
+
+/* Test helpers of the fake. fail_at: the apply call (counted from 1) that fails with -EIO; 0 = none. */
+void kern_fake_fail_at(struct kernel *k, unsigned call);
+/* Adds a link that is not ours (a parent) to the fake. */
+int kern_fake_add_link(struct kernel *k, const struct sys_link *l);

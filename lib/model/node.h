@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * One VNIC or etherstub with everything in the kernel that hangs on it: the same struct says what is wanted and what
+ * is seen, so that a plan is the difference of two nodes. Owns no memory, does no I/O.
+ */
+#pragma once
+
+#include "lib/base/units.h"
+
+#include <net/if.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define ZONE_MAX 256
+#define TREE_MAJOR 0x7fd00000u /* our tc handles are 7fd0:x */
+#define TREE_CAP 1u	       /* minor of the class that carries a link's cap */
+#define TREE_LEAF_MAJOR 0x7fd10000u /* handle of the leaf qdisc under it */
+#define RATE_OPEN UINT64_C(400000000000) /* an open class: no limit in practice */
+#define GROUP_LIVE 0x766e6963u /* IFLA_GROUP of every link of ours ("vnic") */
+#define GROUP_DOOMED 0x766e6964u
+
+enum link_class { CLASS_VNIC, CLASS_ETHERSTUB, CLASS_IFB, CLASS_OTHER };
+const char *link_class_str(enum link_class class);
+
+/* A link in a zone. zone "" is the daemon's own namespace. ifindex 0: not there, or not known yet. */
+struct port {
+	char zone[ZONE_MAX];
+	char name[IFNAMSIZ];
+	int ifindex;
+};
+
+/*
+ * One class on a tree: what a cap, a flow and a policer have in common. Derived figures (burst, quantum, limit)
+ * come from shape_for(); they are kept here so that what the kernel says can be compared with what is wanted.
+ */
+struct shape {
+	uint64_t rate;	  /* bits per second */
+	uint32_t burst;	  /* bytes, rate bucket and ceil bucket alike */
+	uint32_t quantum; /* bytes */
+	uint32_t limit;	  /* bytes waiting in the leaf at most */
+	bool segment;	  /* the leaf cuts GSO frames before the class meters them */
+	uint32_t seg_burst; /* bytes: the segmenting leaf's bucket */
+};
+
+/* An HTB root with one capped class and its leaf. What is seen half-built has root but not cap. */
+struct tree {
+	bool root;
+	bool cap; /* class 7fd0:1 */
+	bool leaf;
+	struct shape shape;
+};
+
+/* What the VNIC's own two hooks do. */
+enum hook_mode { HOOK_PASS, HOOK_POLICE, HOOK_DROP };
+struct prog {
+	bool present;
+	enum hook_mode rx; /* POLICE: group frames; DROP: blocked */
+	enum hook_mode tx; /* PASS: only resets skb->priority; DROP: blocked */
+	uint64_t group_rate; /* bits per second: the RX cap group frames are policed against */
+};
+
+struct node {
+	uint32_t n; /* row number in state.db; the ifb is vi<N> */
+	enum link_class class;
+
+	bool link; /* the link itself is there */
+	struct port port;
+	char kind[IFNAMSIZ]; /* macvlan, dummy, bridge */
+	struct port parent;  /* VNIC: the link below, in the daemon's namespace */
+	struct mac mac;
+	uint32_t mtu;
+	bool up;
+	bool marked; /* alias vnicd:<uuid>:<N> and group are ours */
+	bool quiet;  /* accept_ra=0, addrgenmode none; asked for only in the daemon's own namespace */
+
+	struct prog prog;
+	struct tree tx; /* on the VNIC */
+
+	bool ifb;
+	struct port ifb_port;
+	bool ifb_marked;
+	bool ifb_quiet;
+	bool ifb_up;
+	struct tree rx; /* on the ifb */
+	bool steer;	/* the parent's hook sends this MAC's unicast frames to the ifb */
+};
+
+/* The name of node n's ifb. */
+void node_ifb_name(uint32_t n, char name[IFNAMSIZ]);
+
+/* The one place where a rate becomes HTB and leaf parameters (DESIGN 6). mtu: of the link, in bytes. */
+struct shape shape_for(uint64_t rate, uint32_t mtu);
+bool shape_equal(const struct shape *a, const struct shape *b);
+bool tree_equal(const struct tree *a, const struct tree *b);
+/* True when every wanted thing is as seen; ifindexes are not compared. */
+bool node_equal(const struct node *a, const struct node *b);

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The only vocabulary for change: named operations, each with its effect on a node, its inverse and the ip/tc text a
+ * person would type. Pure: what an operation does to a kernel is in lib/kern.
+ */
+#pragma once
+
+#include "lib/model/node.h"
+
+#include <stdio.h>
+
+enum op_kind {
+	OP_LINK_ADD,  /* create the link (down, with MAC, MTU, group) in its zone */
+	OP_LINK_DEL,
+	OP_LINK_MARK, /* write alias and group; its inverse leaves them: the link goes anyway */
+	OP_LINK_QUIET, /* no addresses of its own: addrgenmode none, accept_ra 0 (yes), the defaults (no) */
+	OP_LINK_UP,   /* up (yes) or down (no) */
+	OP_LINK_MTU,
+	OP_LINK_MOVE, /* to another zone; the kernel drops qdiscs and takes it down, so both go before by plan */
+	OP_PROG_ADD,  /* the VNIC's two hooks, pinned */
+	OP_PROG_SET,
+	OP_PROG_DEL,
+	OP_ROOT_ADD,  /* HTB root 7fd0: */
+	OP_ROOT_DEL,
+	OP_CAP_ADD,   /* class 7fd0:1 */
+	OP_CAP_SET,   /* in place */
+	OP_CAP_DEL,
+	OP_LEAF_ADD,
+	OP_LEAF_SET,  /* in place, or replaced when the kind of leaf changes */
+	OP_LEAF_DEL,
+	OP_DRAIN,     /* wait until the class has no backlog, at most a bounded time */
+	OP_STEER_ADD, /* map entry of the parent's hook */
+	OP_STEER_DEL, /* closes the entry, waits for a gap in its traffic, deletes it */
+	OP_HOOK_ADD,  /* the program on a parent's ingress */
+	OP_HOOK_DEL,
+	OP_COUNT
+};
+
+/* Which link of the node an operation is about. */
+enum op_on { ON_LINK, ON_IFB, ON_PARENT };
+
+/*
+ * One operation. to and from are whole nodes after and before it, so that every field an operation needs, and its
+ * inverse, is at hand. yes: the flag that LINK_UP, LINK_QUIET set.
+ */
+struct op {
+	enum op_kind kind;
+	enum op_on on;
+	bool yes;
+	struct node from;
+	struct node to;
+};
+
+struct op_list {
+	struct op *ops;
+	size_t count, room;
+};
+
+/* Appends the operation and applies its effect to cur. 0 or -ENOMEM. */
+int op_emit(struct op_list *list, enum op_kind kind, enum op_on on, bool yes, struct node *cur,
+	    const struct node *want);
+void op_list_free(struct op_list *list);
+
+const char *op_name(enum op_kind kind);
+/* What the operation makes of a node: sets the fields of n it is about to those of op->to. */
+void op_effect(const struct op *op, struct node *n);
+/* The operation that takes op back; false when there is nothing to take back (DRAIN, MARK). */
+bool op_inverse(const struct op *op, struct op *ret);
+/* The ip/tc command, or "# bpf: ..." where none exists. No newline. */
+void op_text(const struct op *op, FILE *out);
+
+/* The tree (TX or RX) an operation on ON_LINK or ON_IFB is about. */
+struct tree *op_tree(struct node *n, enum op_on on);
+const struct port *op_port(const struct node *n, enum op_on on);
