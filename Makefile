@@ -27,7 +27,7 @@ SANS  := $(if $(SAN),-fsanitize=address$(comma)undefined -fno-sanitize-recover=u
 HARD  += $(if $(SAN),,-D_FORTIFY_SOURCE=2)
 comma := ,
 CFLAGS ?= -O2 -g
-ALL_CFLAGS = -std=gnu17 $(WARN) $(HARD) $(CFLAGS) $(SANS) -I. -I$(B) $(PKG_CFLAGS) -DVERSION='"$(VERSION)"' -MMD -MP
+ALL_CFLAGS = -std=gnu17 -D_GNU_SOURCE $(WARN) $(HARD) $(CFLAGS) $(SANS) -I. -I$(B) $(PKG_CFLAGS) -DVERSION='"$(VERSION)"' -MMD -MP
 ALL_LDFLAGS = -pie -Wl,-z,relro,-z,now $(LDFLAGS) $(SANS)
 
 # What each program is made of: the layers of DESIGN, lowest first.
@@ -62,11 +62,21 @@ $(B)/%.o: %.c Makefile
 # eBPF: object, then the skeleton header that embeds it.
 $(B)/lib/bpf/%.bpf.o: lib/bpf/%.bpf.c $(wildcard lib/bpf/*.h) Makefile
 	$(Q)mkdir -p $(@D)
-	$(call say,BPF,$<) $(CLANG) -target bpf -O2 -g -Wall -Wextra -Werror -I. \
+	$(call say,BPF,$<) $(CLANG) -target bpf -mcpu=v3 -O2 -g -Wall -Wextra -Werror -I. \
 		-I/usr/include/$(shell $(CC) -print-multiarch) -c -o $@ $<
 $(B)/lib/bpf/%.skel.h: $(B)/lib/bpf/%.bpf.o
 	$(call say,SKEL,$@) $(BPFTOOL) gen skeleton $< name $(subst .,_,$*)_bpf >$@
 $(call objs,$(filter-out %.bpf.c,$(wildcard lib/bpf/*.c))): $(SKELS)
+
+# The interface file as one C string: GetInterfaceDescription answers with it.
+$(B)/lib/ipc/varlink_text.h: lib/ipc/org.vnicd.varlink Makefile
+	$(Q)mkdir -p $(@D)
+	$(call say,GEN,$@) sed -e 's/[\\"]/\\&/g' -e 's/.*/"&\\n"/' \
+		-e '1s/^/static const char varlink_text[] =\n/' -e '$$s/$$/;/' $< >$@
+$(B)/vnicd/service.o: $(B)/lib/ipc/varlink_text.h
+
+# The session's test answers the requests itself.
+$(B)/tests/unit/test_session: LDFLAGS += -Wl,--wrap=request_handle
 
 # Unit tests link everything but the programs' main().
 $(B)/tests/unit/%: $(B)/tests/unit/%.o $(call objs,$(DAEMON_SRC) $(DAEMON_LIB) $(call srcs,lib/cli))
@@ -75,6 +85,36 @@ $(B)/tests/unit/%: $(B)/tests/unit/%.o $(call objs,$(DAEMON_SRC) $(DAEMON_LIB) $
 $(B)/tests/tools/%: tests/tools/%.c Makefile
 	$(Q)mkdir -p $(@D)
 	$(call say,CC,$<) $(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< -lpthread -lm
+
+UNITS := $(unitdir)/vnicd.service $(sysusersdir)/vnicd.conf $(modprobedir)/vnicd.conf
+install: all
+	$(Q)install -d $(addprefix $(DESTDIR),$(sbindir) $(mandir)/man8 $(sort $(dir $(UNITS))))
+	$(Q)install -m 755 $(PROGRAMS) $(DESTDIR)$(sbindir)
+	$(Q)install -m 644 $(wildcard man/*.8) $(DESTDIR)$(mandir)/man8
+	$(Q)sed 's|@sbindir@|$(sbindir)|' vnicd/vnicd.service >$(DESTDIR)$(unitdir)/vnicd.service
+	$(Q)chmod 644 $(DESTDIR)$(unitdir)/vnicd.service
+	$(Q)install -m 644 vnicd/vnicd.sysusers $(DESTDIR)$(sysusersdir)/vnicd.conf
+	$(Q)install -m 644 vnicd/vnicd.modprobe $(DESTDIR)$(modprobedir)/vnicd.conf
+
+uninstall:
+	$(Q)rm -f $(addprefix $(DESTDIR),$(addprefix $(sbindir)/,$(notdir $(PROGRAMS))) $(UNITS) \
+		$(addprefix $(mandir)/man8/,$(notdir $(wildcard man/*.8))))
+
+# Debian packages to build, test and demo; the names are the same in Debian 12 and 13.
+DEBS := gcc libc6-dev make pkg-config clang llvm bpftool \
+	libnl-3-dev libnl-route-3-dev libmnl-dev libbpf-dev libcap-ng-dev libsystemd-dev libjansson-dev \
+	libsqlite3-dev libsmartcols-dev uthash-dev \
+	check bats perl mandoc shellcheck cppcheck clang-format clang-tidy \
+	iperf3 iproute2 iputils-ping ethtool kmod jq sqlite3 udhcpd udhcpc socat procps util-linux
+installed   = dpkg-query -W -f '$${Status}\n' $(1) 2>/dev/null | grep -q 'ok installed'
+missing     = for p in $(1); do $(call installed,$$p) || printf '%s ' "$$p"; done
+apt_install = apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=120 \
+	-qq -y --no-install-recommends install
+# clang's sanitizer runtime is a package of its own, one for each version.
+deps:
+	$(Q)need=$$($(call missing,$(DEBS))); [ -z "$$need" ] || { $(apt_install) $$need; }
+	$(Q)version=$$(dpkg-query -W -f '$${Depends}' clang | sed -n 's/.*clang-\([0-9][0-9]*\).*/\1/p'); \
+	need=$$($(call missing,libclang-rt-$$version-dev)); [ -z "$$need" ] || { $(apt_install) $$need; }
 
 clean:
 	$(Q)rm -rf build build-*

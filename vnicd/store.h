@@ -6,6 +6,7 @@
 #pragma once
 
 #include "lib/base/err.h"
+#include "lib/model/counter.h"
 #include "lib/model/node.h"
 
 #include <stdbool.h>
@@ -40,9 +41,6 @@ enum counter_id {
 	CTR_OPACKETS, CTR_OBYTES, CTR_OERRORS, CTR_ODROPS,
 	CTR_TX_LEAF, CTR_RX_LEAF, CTR_RX_GROUP, CTR_TX_BLOCKED,
 	CTR_COUNT
-};
-struct counter {
-	uint64_t base, last;
 };
 
 /*

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The eBPF programs of the data path, their loading, attaching and pins. Knows nothing of VNICs but their number.
+ * The eBPF programs of the data path, their loading, attaching and pins. Knows nothing of VNICs but their
+ * number.
  *
  * Pins, under DIR/<store uuid>/<SO_NETNS_COOKIE>/:
  *   steer                 map (ifindex of the hook, MAC) -> ifb
  *   hook-<ifindex>        link of the steering program on a parent's ingress
  *   vnic-<N>/state,rx,tx  map, links of VNIC N's ingress and egress programs
- * Where tcx is not to be had, or somebody else's clsact is on the device, the programs sit in clsact filters at our
- * own priority and handle instead, at the end; the programs themselves are pinned then.
+ * Where tcx is not to be had, or somebody else's clsact is on the device, the programs sit in clsact filters
+ * at our own priority and handle instead, at the end; the programs themselves are pinned then.
  */
 #pragma once
 
@@ -20,9 +21,9 @@
 struct bpf; /* the pin directory and the loaded steering program */
 
 /*
- * Opens or makes the pin directory for this uuid and namespace. Directories of the same uuid for other cookies are
- * removed. -EINVAL with the mount command in the text when dir is not on bpffs.
- * acts: counter to add one to for each modifying act (map update, attach, detach, pin, unpin).
+ * Opens or makes the pin directory for this uuid and namespace. Directories of the same uuid for other
+ * cookies are removed. -EINVAL with the mount command in the text when dir is not on bpffs. acts: counter to
+ * add one to for each modifying act (map update, attach, detach, pin, unpin).
  */
 int bpf_open(const char *dir, const char *uuid, unsigned long *acts, struct bpf **ret, struct err *e);
 struct bpf *bpf_close(struct bpf *b); /* leaves everything pinned */
@@ -37,14 +38,14 @@ int bpf_hook_del(struct bpf *b, int ifindex, struct err *e);
 int bpf_steer_observe(struct bpf *b, int hook, struct mac mac, int *ret_ifb, struct err *e);
 int bpf_steer_add(struct bpf *b, int hook, struct mac mac, int ifb, struct err *e);
 /*
- * Closes the entry: from the first gap of 200 us in its traffic on, frames pass by the ifb, so that none overtakes
- * another; waits for that for at most a second, then deletes the entry. Idempotent.
+ * Closes the entry: from the first gap of 200 us in its traffic on, frames pass by the ifb, so that none
+ * overtakes another; waits for that for at most a second, then deletes the entry. Idempotent.
  */
 int bpf_steer_del(struct bpf *b, int hook, struct mac mac, struct err *e);
 
 /*
- * The two programs of VNIC n on ifindex in the namespace of the calling thread (the caller has entered the zone).
- * prog->present is set by observe: both links are attached to this ifindex with this build's programs.
+ * The two programs of VNIC n on ifindex in the namespace of the calling thread (the caller has entered the
+ * zone). prog->present is set by observe: both links are attached to this ifindex with this build's programs.
  */
 int bpf_vnic_observe(struct bpf *b, uint32_t n, int ifindex, struct prog *ret, struct err *e);
 int bpf_vnic_add(struct bpf *b, uint32_t n, int ifindex, const struct prog *prog, struct err *e);

@@ -22,7 +22,10 @@ struct client *client_close(struct client *c);
  */
 int client_call(struct client *c, const char *method, json_t *params, json_t **ret, struct err *e);
 
-/* The same with "more": first reply in *ret; client_next gives each further one, 0 when the last one was read. */
+/*
+ * The same with "more": first reply in *ret. client_next gives each further one: 1 and *ret, 0 without one when the
+ * last was read.
+ */
 int client_call_more(struct client *c, const char *method, json_t *params, json_t **ret, bool *ret_continues,
 		     struct err *e);
 int client_next(struct client *c, json_t **ret, bool *ret_continues, struct err *e);

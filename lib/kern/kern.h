@@ -6,45 +6,11 @@
 #pragma once
 
 #include "lib/base/err.h"
+#include "lib/model/link.h"
 #include "lib/model/op.h"
+#include "lib/model/stats.h"
 
 #include <stdint.h>
-
-/* A link of the daemon's own namespace as the system has it, whoever made it. */
-struct sys_link {
-	int ifindex;
-	char name[IFNAMSIZ];
-	char kind[IFNAMSIZ];	  /* IFLA_INFO_KIND, "" for hardware */
-	char slave_kind[IFNAMSIZ]; /* IFLA_INFO_SLAVE_KIND: bridge, bond, ... */
-	int master;		  /* ifindex, 0 none */
-	int lower;		  /* IFLA_LINK, 0 none */
-	bool lower_foreign;	  /* IFLA_LINK_NETNSID given: lower is in another namespace */
-	uint16_t type;		  /* ARPHRD_* */
-	unsigned flags;		  /* IFF_* */
-	uint8_t operstate;
-	uint32_t mtu;
-	uint32_t group;
-	struct mac mac, perm_mac; /* perm_mac zero when the kernel gives none */
-	bool has_mac;
-	char alias[256];
-	char altname[16][128];	  /* as many as fit */
-	unsigned altnames;
-	char bus[64];		  /* IFLA_PARENT_DEV_NAME, e.g. 0000:3b:00.0 */
-};
-
-/* Counters of one link as dladm names them; drops of ours are added by the sampler. */
-struct link_stats {
-	uint64_t ipackets, rbytes, ierrors, idrops;
-	uint64_t opackets, obytes, oerrors, odrops;
-};
-
-/* What our own objects dropped for one node, since each was made (they restart at 0 when re-made). */
-struct drop_stats {
-	uint64_t tx_leaf;    /* leaf of the TX tree */
-	uint64_t rx_leaf;    /* leaf of the tree on the ifb */
-	uint64_t rx_group;   /* group frames policed, and all frames of a blocked link */
-	uint64_t tx_blocked;
-};
 
 struct kernel;
 struct kernel_ops {

@@ -94,3 +94,5 @@ bool shape_equal(const struct shape *a, const struct shape *b);
 bool tree_equal(const struct tree *a, const struct tree *b);
 /* True when every wanted thing is as seen; ifindexes are not compared. */
 bool node_equal(const struct node *a, const struct node *b);
+/* What the first difference is about ("mtu", "tx tree", ...), for messages; "nothing" when they are equal. */
+const char *node_differs(const struct node *a, const struct node *b);

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The steering program on a parent's ingress: there or not. Never looks at the map entries but to drop a gone
+ * hook's. */
+#include "lib/bpf/internal.h"
+
+#include "lib/bpf/hook.skel.h"
+
+static int hook_seat(struct bpf *b, int ifindex, struct seat *s, struct err *e)
+{
+	int r;
+
+	*s = (struct seat){.ifindex = ifindex, .side = SIDE_INGRESS, .yield = true, .acts = b->acts};
+	r = pin_path(s->pin, e, "%s/hook-%d", b->dir, ifindex);
+	return r ? r : pin_path(s->mark, e, "%s/hook-%d-clsact", b->dir, ifindex);
+}
+
+int bpf_hook_observe(struct bpf *b, int ifindex, bool *ret, struct err *e)
+{
+	struct seat s;
+	int r = hook_seat(b, ifindex, &s, e);
+
+	return r ? r : seat_observe(&s, b->hook_tag, ret, e);
+}
+
+int bpf_hook_add(struct bpf *b, int ifindex, struct err *e)
+{
+	struct seat s;
+	int r = hook_seat(b, ifindex, &s, e);
+
+	return r ? r : seat_take(&s, bpf_program__fd(b->hook->progs.hook), b->hook_tag, e);
+}
+
+/* Its entries go too, or the next device with this ifindex would inherit them. */
+int bpf_hook_del(struct bpf *b, int ifindex, struct err *e)
+{
+	char fresh[PIN_MAX];
+	struct seat s;
+	int r = hook_seat(b, ifindex, &s, e);
+
+	r = r ? r : pin_path(fresh, e, "%s/hook-%d-new", b->dir, ifindex);
+	r = r ? r : seat_leave(&s, e);
+	r = r ? r : pin_remove(fresh, b->acts, e);
+	r = r ? r : pin_remove(s.mark, b->acts, e);
+	return r ? r : steer_purge(b, ifindex, e);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the loader's files share among themselves; nobody outside lib/bpf but its unit test includes it. */
+#pragma once
+
+#include "lib/bpf/bpf.h"
+
+#include <linux/bpf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#define PIN_MAX 512
+
+struct hook_bpf;
+
+struct bpf {
+	char dir[PIN_MAX]; /* DIR/<uuid>/<cookie> */
+	unsigned long *acts;
+	struct hook_bpf *hook; /* loaded, with the pinned steer map */
+	int steer;             /* fd, owned by hook */
+	bool tagged;           /* vnic_tag is known */
+	uint8_t hook_tag[BPF_TAG_SIZE];
+	uint8_t vnic_tag[2][BPF_TAG_SIZE]; /* by enum side */
+};
+
+enum side { SIDE_INGRESS, SIDE_EGRESS };
+
+/* A place for one program: a device's hook, and the pin that keeps the program there. */
+struct seat {
+	int ifindex;
+	enum side side;
+	bool yield;         /* sits behind foreign clsact filters, because it redirects past them */
+	char pin[PIN_MAX];  /* of the tcx link, or of the program where a clsact filter holds it */
+	char mark[PIN_MAX]; /* a directory: the clsact qdisc is ours */
+	unsigned long *acts;
+};
+
+/* Does a program with this tag sit there, held by the pin? Changes nothing. */
+int seat_observe(const struct seat *s, const uint8_t *tag, bool *ret, struct err *e);
+/* Puts the program there, in place of an older one without a gap; nothing to do when tag already sits there.
+ */
+int seat_take(const struct seat *s, int prog_fd, const uint8_t *tag, struct err *e);
+/* Also when the device is gone or not known (ifindex 0). Idempotent. */
+int seat_leave(const struct seat *s, struct err *e);
+/* For tests: behave as a kernel without tcx. */
+void bpf_force_clsact(bool on);
+
+int pin_path(char ret[static PIN_MAX], struct err *e, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* Removes path and what is under it; a path that is not there is no error. */
+int pin_remove(const char *path, unsigned long *acts, struct err *e);
+/* err_sys with libbpf's own words, if it said any, else those of the errno. */
+int said(struct err *e, int code, const char *object, const char *what);
+/* Drops what libbpf said before, so that it is no reason for a later failure. */
+void forget_said(void);
+int prog_tag(int prog_fd, uint8_t ret[static BPF_TAG_SIZE]);
+/* Every steer entry of a hook. */
+int steer_purge(struct bpf *b, int hook, struct err *e);
+
+static inline void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+}
+#define FD __attribute__((cleanup(close_fd))) int

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* One VNIC's two programs and their state: loads them, sets their mode and rate, reads their drops. Knows no
+ * parent. */
+#include "lib/bpf/internal.h"
+#include "lib/bpf/maps.h"
+
+#include "lib/bpf/vnic.skel.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#define FRAME        1514ULL /* bytes */
+#define DEPTH_NS     4000000ULL
+#define SLOW_PERCENT 2
+
+_Static_assert(VNIC_PASS == HOOK_PASS && VNIC_POLICE == HOOK_POLICE && VNIC_DROP == HOOK_DROP,
+	       "modes are one set");
+
+static void skel_done(struct vnic_bpf **s)
+{
+	vnic_bpf__destroy(*s);
+}
+#define SKEL __attribute__((cleanup(skel_done))) struct vnic_bpf *
+
+/* The pins of one VNIC. */
+struct pins {
+	char dir[PIN_MAX];
+	char state[PIN_MAX];
+	struct seat seat[2]; /* by enum side */
+};
+
+static int pins_of(struct bpf *b, uint32_t n, int ifindex, struct pins *p, struct err *e)
+{
+	static const char *const NAMES[] = {[SIDE_INGRESS] = "rx", [SIDE_EGRESS] = "tx"};
+	int r = pin_path(p->dir, e, "%s/vnic-%u", b->dir, n);
+
+	r = r ? r : pin_path(p->state, e, "%s/state", p->dir);
+	for (enum side i = SIDE_INGRESS; !r && i <= SIDE_EGRESS; i++) {
+		p->seat[i] = (struct seat){.ifindex = ifindex, .side = i, .acts = b->acts};
+		r = pin_path(p->seat[i].pin, e, "%s/%s", p->dir, NAMES[i]);
+		r = r ? r : pin_path(p->seat[i].mark, e, "%s/clsact", p->dir);
+	}
+	return r;
+}
+
+static const char *object(uint32_t n, char buf[static 24])
+{
+	snprintf(buf, 24, "VNIC number %u", n);
+	return buf;
+}
+
+static int failed(uint32_t n, int code, const char *what, struct err *e)
+{
+	char buf[24];
+
+	return said(e, code, object(n, buf), what);
+}
+
+static int prog_fd(const struct vnic_bpf *s, enum side side)
+{
+	return bpf_program__fd(side == SIDE_INGRESS ? s->progs.rx : s->progs.tx);
+}
+
+static int remember_tags(struct bpf *b, const struct vnic_bpf *s)
+{
+	int r = 0;
+
+	for (enum side i = SIDE_INGRESS; !r && !b->tagged && i <= SIDE_EGRESS; i++)
+		r = prog_tag(prog_fd(s, i), b->vnic_tag[i]);
+	b->tagged = !r;
+	return r;
+}
+
+/* pin NULL: only to learn the tags. Else on the state pinned there, or a new one that is pinned there then.
+ */
+static int load_once(struct bpf *b, const char *pin, struct vnic_bpf **ret)
+{
+	SKEL s = vnic_bpf__open();
+	int r;
+
+	forget_said();
+	if (!s)
+		return -errno;
+	r = pin ? bpf_map__set_pin_path(s->maps.bss, pin) : 0;
+	r = r ? r : vnic_bpf__load(s);
+	r = r ? r : remember_tags(b, s);
+	if (r)
+		return r;
+	*ret = s;
+	s = NULL;
+	return 0;
+}
+
+static int know_tags(struct bpf *b, uint32_t n, struct err *e)
+{
+	SKEL s = NULL;
+	int r = b->tagged ? 0 : load_once(b, NULL, &s);
+
+	return r ? failed(n, r, "cannot load its programs", e) : 0;
+}
+
+static int seats_leave(const struct pins *p, struct err *e)
+{
+	int r = 0;
+
+	for (enum side i = SIDE_INGRESS; !r && i <= SIDE_EGRESS; i++)
+		r = seat_leave(&p->seat[i], e);
+	return r;
+}
+
+/* Programs that run on a state that is pinned no more would not obey: they go before a new state is there. */
+static int load_fresh(struct bpf *b, const struct pins *p, struct vnic_bpf **ret, struct err *e)
+{
+	int r = pin_remove(p->state, b->acts, e);
+
+	r = r ? r : seats_leave(p, e);
+	r = r ? r : load_once(b, p->state, ret);
+	*b->acts += !r;
+	return r;
+}
+
+static int load(struct bpf *b, uint32_t n, const struct pins *p, struct vnic_bpf **ret, struct err *e)
+{
+	int r = access(p->state, F_OK) ? -EINVAL : load_once(b, p->state, ret);
+
+	if (r == -EINVAL) /* not there, or another build's layout */
+		r = load_fresh(b, p, ret, e);
+	return r ? failed(n, r, "cannot load its programs", e) : 0;
+}
+
+/* A layout of another size reads as not there: the loader makes it anew. */
+static int read_state(const struct pins *p, struct vnic_state *ret)
+{
+	FD fd = bpf_obj_get(p->state);
+	struct bpf_map_info info = {.type = 0};
+	uint32_t size = sizeof(info), zero = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (bpf_obj_get_info_by_fd(fd, &info, &size))
+		return -errno;
+	if (info.value_size != sizeof(*ret))
+		return -ENOENT;
+	return bpf_map_lookup_elem(fd, &zero, ret) ? -errno : 0;
+}
+
+int bpf_vnic_observe(struct bpf *b, uint32_t n, int ifindex, struct prog *ret, struct err *e)
+{
+	struct vnic_state st;
+	struct pins p;
+	bool sits[2];
+	int r = pins_of(b, n, ifindex, &p, e);
+
+	if (r)
+		return r;
+	*ret = (struct prog){.present = false};
+	r = read_state(&p, &st);
+	if (r)
+		return r == -ENOENT ? 0 : failed(n, r, "cannot read its state", e);
+	r = know_tags(b, n, e);
+	for (enum side i = SIDE_INGRESS; !r && i <= SIDE_EGRESS; i++)
+		r = seat_observe(&p.seat[i], b->vnic_tag[i], &sits[i], e);
+	if (r || !sits[SIDE_INGRESS] || !sits[SIDE_EGRESS])
+		return r;
+	*ret = (struct prog){.present = true, .rx = st.rx, .tx = st.tx, .group_rate = st.rate};
+	return 0;
+}
+
+/* Two frames, or 4 ms of the rate: what the trees have, too. */
+static struct bucket bucket_for(uint64_t rate, uint64_t min_ns)
+{
+	struct bucket b = {.cost = rate ? (8000000000ULL << 16) / rate : 0};
+	uint64_t frames = 2 * FRAME * b.cost >> 16;
+
+	b.depth = frames > min_ns ? frames : min_ns;
+	return b;
+}
+
+/* The programs are running: every word is written whole, the modes last. Counters and spent times stay
+ * theirs. */
+static void write_config(struct vnic_state *st, const struct prog *prog)
+{
+	struct bucket full = bucket_for(prog->group_rate, DEPTH_NS);
+	struct bucket slow = bucket_for(prog->group_rate * SLOW_PERCENT / 100, DEPTH_NS);
+
+	__atomic_store_n(&st->rate, prog->group_rate, __ATOMIC_RELAXED);
+	__atomic_store_n(&st->main.cost, full.cost, __ATOMIC_RELAXED);
+	__atomic_store_n(&st->main.depth, full.depth, __ATOMIC_RELAXED);
+	__atomic_store_n(&st->slow.cost, slow.cost, __ATOMIC_RELAXED);
+	__atomic_store_n(&st->slow.depth, slow.depth, __ATOMIC_RELAXED);
+	__atomic_store_n(&st->tx, (uint32_t)prog->tx, __ATOMIC_RELEASE);
+	__atomic_store_n(&st->rx, (uint32_t)prog->rx, __ATOMIC_RELEASE);
+}
+
+static bool same_config(const struct vnic_state *st, const struct prog *prog)
+{
+	return st->rx == (uint32_t)prog->rx && st->tx == (uint32_t)prog->tx && st->rate == prog->group_rate;
+}
+
+static int seats_take(struct bpf *b, const struct vnic_bpf *s, const struct pins *p, struct err *e)
+{
+	int r = 0;
+
+	for (enum side i = SIDE_INGRESS; !r && i <= SIDE_EGRESS; i++)
+		r = seat_take(&p->seat[i], prog_fd(s, i), b->vnic_tag[i], e);
+	return r;
+}
+
+/* The programs of one VNIC share its state: both are put in place from one load, on the state that is there.
+ */
+static int make(struct bpf *b, uint32_t n, const struct pins *p, const struct prog *prog, struct err *e)
+{
+	SKEL s = NULL;
+	int r;
+
+	if (mkdir(p->dir, 0700) && errno != EEXIST)
+		return failed(n, -errno, "cannot make its pin directory", e);
+	r = load(b, n, p, &s, e);
+	if (r)
+		return r;
+	if (!same_config(&s->bss->state, prog)) {
+		write_config(&s->bss->state, prog);
+		++*b->acts;
+	}
+	return seats_take(b, s, p, e);
+}
+
+int bpf_vnic_add(struct bpf *b, uint32_t n, int ifindex, const struct prog *prog, struct err *e)
+{
+	struct prog seen;
+	struct pins p;
+	int r = bpf_vnic_observe(b, n, ifindex, &seen, e);
+
+	if (!r && seen.present)
+		return bpf_vnic_set(b, n, prog, e);
+	r = r ? r : pins_of(b, n, ifindex, &p, e);
+	return r ? r : make(b, n, &p, prog, e);
+}
+
+static int write_pinned(const struct pins *p, const struct prog *prog)
+{
+	FD fd = bpf_obj_get(p->state);
+	struct vnic_state *st;
+
+	if (fd < 0)
+		return -errno;
+	st = mmap(NULL, sizeof(*st), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (st == MAP_FAILED)
+		return -errno;
+	write_config(st, prog);
+	munmap(st, sizeof(*st));
+	return 0;
+}
+
+int bpf_vnic_set(struct bpf *b, uint32_t n, const struct prog *prog, struct err *e)
+{
+	struct vnic_state st;
+	struct pins p;
+	int r = pins_of(b, n, 0, &p, e);
+
+	if (r)
+		return r;
+	r = read_state(&p, &st);
+	if (!r && same_config(&st, prog))
+		return 0;
+	r = r ? r : write_pinned(&p, prog);
+	if (r)
+		return failed(n, r, "cannot write its state", e);
+	++*b->acts;
+	return 0;
+}
+
+int bpf_vnic_del(struct bpf *b, uint32_t n, int ifindex, struct err *e)
+{
+	struct pins p;
+	int r = pins_of(b, n, ifindex, &p, e);
+
+	r = r ? r : seats_leave(&p, e);
+	return r ? r : pin_remove(p.dir, b->acts, e);
+}
+
+int bpf_vnic_drops(struct bpf *b, uint32_t n, uint64_t *ret_rx, uint64_t *ret_tx)
+{
+	struct vnic_state st;
+	struct pins p;
+	int r = pins_of(b, n, 0, &p, NULL);
+
+	r = r ? r : read_state(&p, &st);
+	if (r && r != -ENOENT)
+		return r;
+	*ret_rx = r ? 0 : st.rx_drops;
+	*ret_tx = r ? 0 : st.tx_drops;
+	return 0;
+}

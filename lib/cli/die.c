@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Writes errors and notes to standard error in their one form; decides nothing but the exit status. */
+#define _GNU_SOURCE /* program_invocation_short_name */
+#include "lib/cli/die.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+int die(const struct err *e)
+{
+	char line[sizeof(e->object) + sizeof(e->text) + 4];
+
+	fflush(stdout);
+	fprintf(stderr, "%s: %s\n", program_invocation_short_name, err_str(e, line, sizeof(line)));
+	return e->mend ? STATUS_USER : STATUS_SYS;
+}
+
+void die_notes(const json_t *reply)
+{
+	json_t *note;
+	size_t i;
+
+	fflush(stdout);
+	json_array_foreach (json_object_get(reply, "notes"), i, note) {
+		const char *level = json_string_value(json_object_get(note, "level"));
+		const char *text = json_string_value(json_object_get(note, "text"));
+
+		if (text)
+			fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name, level ? level : "note", text);
+	}
+}
+
+int die_flush(int status)
+{
+	if ((!fflush(stdout) && !ferror(stdout)) || errno == EPIPE)
+		return status;
+	fprintf(stderr, "%s: cannot write: %s\n", program_invocation_short_name, strerror(errno));
+	return STATUS_SYS;
+}

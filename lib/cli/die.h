@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What a command says on standard error, and the exit status that goes with it. Never exits. */
+#pragma once
+
+#include "lib/base/err.h"
+
+#include <jansson.h>
+
+#define STATUS_USER 1 /* the user can mend it */
+#define STATUS_SYS  2 /* the rest */
+
+/* Prints "PROGRAM: object: text"; returns the exit status. */
+int die(const struct err *e);
+
+/* Prints the notes of a reply, one a line: "PROGRAM: note: text", "PROGRAM: warning: text". */
+void die_notes(const json_t *reply);
+
+/* Flushes standard output: status, or STATUS_SYS with a line when it could not be written. A closed pipe is no error. */
+int die_flush(int status);

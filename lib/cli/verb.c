@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Finds the verb, reads its options by its table, prints help and usage errors; knows no verb itself. */
+#define _GNU_SOURCE /* program_invocation_short_name */
+#include "lib/cli/verb.h"
+#include "lib/base/nearest.h"
+#include "lib/cli/die.h"
+#include "lib/ipc/client.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FLAGS_MAX 16
+#define VERBS_MAX 64
+#define RUN	  -1 /* not an exit status: go on */
+
+/* A program's verbs, and what was asked of it. */
+struct program {
+	const struct verb *verbs;
+	size_t n;
+	const char *about;
+};
+
+static const char *program_name(void)
+{
+	return program_invocation_short_name;
+}
+
+__attribute__((format(printf, 1, 2))) static void complain(const char *fmt, ...)
+{
+	va_list ap;
+
+	fprintf(stderr, "%s: ", program_name());
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+}
+
+static void usage_line(FILE *out, const struct verb *verb)
+{
+	fprintf(out, "usage: %s %s%s%s\n", program_name(), verb->name, *verb->usage ? " " : "", verb->usage);
+}
+
+static int option_usage(const struct cli *cli, const char *fault, const char *typed)
+{
+	complain(fault, typed);
+	usage_line(stderr, cli->verb);
+	return STATUS_USER;
+}
+
+int verb_usage(const struct cli *cli, const char *fmt, ...)
+{
+	va_list ap;
+
+	fprintf(stderr, "%s: ", program_name());
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+	usage_line(stderr, cli->verb);
+	return STATUS_USER;
+}
+
+static void program_line(FILE *out)
+{
+	fprintf(out, "usage: %s [--socket PATH] COMMAND [OPTION...] [OPERAND...]\n", program_name());
+}
+
+static void flag_help(char letter, const char *name, const char *value, const char *help)
+{
+	char left[64];
+
+	snprintf(left, sizeof(left), "-%c, --%s%s%s", letter, name, value ? " " : "", value ? value : "");
+	printf("  %-26s %s\n", left, help);
+}
+
+static int help_verb(const struct verb *verb)
+{
+	usage_line(stdout, verb);
+	printf("%s.\n", verb->help);
+	for (const struct flag *f = verb->flags; f->letter; f++)
+		flag_help(f->letter, f->name, f->value, f->help);
+	flag_help('h', "help", NULL, "show this");
+	return 0;
+}
+
+static int help_program(const struct program *p)
+{
+	program_line(stdout);
+	printf("%s\n\n", p->about);
+	for (size_t i = 0; i < p->n; i++)
+		printf("  %s %s\n", p->verbs[i].name, p->verbs[i].usage);
+	printf("  help [COMMAND]\n\n"
+	       "  --socket PATH   where vnicd listens (default $VNICD_SOCKET, else /run/vnicd/vnicd.sock)\n"
+	       "  --version       print the version\n"
+	       "  --help          show this; after a command: show its options\n\n"
+	       "Without a command: %s. See %s(8).\n",
+	       p->verbs[0].name, program_name());
+	return 0;
+}
+
+static void unknown_verb(const struct program *p, const char *name)
+{
+	const char *names[VERBS_MAX], *near;
+	size_t n = 0;
+
+	for (; n < p->n && n < VERBS_MAX; n++)
+		names[n] = p->verbs[n].name;
+	near = nearest(name, names, n);
+	if (near)
+		complain("unknown command '%s': did you mean '%s'?", name, near);
+	else
+		complain("unknown command '%s': see '%s help'", name, program_name());
+}
+
+static const struct verb *find_verb(const struct program *p, const char *name)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (!strcmp(p->verbs[i].name, name))
+			return &p->verbs[i];
+	unknown_verb(p, name);
+	return NULL;
+}
+
+static int help(const struct program *p, int argc, char **argv)
+{
+	const struct verb *verb;
+
+	if (argc > 2) {
+		complain("unexpected operand '%s'", argv[2]);
+		fprintf(stderr, "usage: %s help [COMMAND]\n", program_name());
+		return STATUS_USER;
+	}
+	if (argc < 2 || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))
+		return help_program(p);
+	verb = find_verb(p, argv[1]);
+	return verb ? help_verb(verb) : STATUS_USER;
+}
+
+static const struct flag *find_flag(const struct verb *verb, int letter)
+{
+	for (const struct flag *f = verb->flags; f->letter; f++)
+		if (f->letter == letter)
+			return f;
+	return NULL;
+}
+
+/* The verb's table as getopt wants it. A leading ':' tells a missing value from an unknown option. */
+static void getopt_tables(const struct verb *verb, char *letters, struct option *longs)
+{
+	*letters++ = ':';
+	*letters++ = 'h';
+	*longs++ = (struct option){.name = "help", .val = 'h'};
+	for (const struct flag *f = verb->flags; f->letter; f++) {
+		*letters++ = f->letter;
+		if (f->value)
+			*letters++ = ':';
+		*longs++ = (struct option){.name = f->name, .has_arg = !!f->value, .val = f->letter};
+	}
+	*letters = '\0';
+	*longs = (struct option){0};
+}
+
+/*
+ * What is wrong with the option getopt returned c for, and as the user typed it into buf. A long option that is known
+ * sets optopt to its letter, an unknown one to 0; a cluster of letters may not be passed yet.
+ */
+static const char *option_fault(const char *letters, int c, char **argv, char *buf, size_t size)
+{
+	bool known = optopt && strchr(letters + 1, optopt);
+	const char *word = argv[optind - 1];
+
+	if ((known || !optopt) && !strncmp(word, "--", 2))
+		snprintf(buf, size, "%.*s", (int)strcspn(word, "="), word);
+	else
+		snprintf(buf, size, "-%c", optopt);
+	if (c == ':')
+		return "option '%s' needs a value";
+	return known ? "option '%s' takes no value" : "unrecognized option '%s'";
+}
+
+static bool all_digits(const char *s)
+{
+	return *s && !s[strspn(s, "0123456789")];
+}
+
+static int take_flag(struct cli *cli, const struct flag *f, int argc, char **argv)
+{
+	int c = f->letter;
+
+	if (f->repeats) {
+		if (!cli->repeated[c])
+			cli->repeated[c] = json_array();
+		json_array_append_new(cli->repeated[c], json_string(optarg));
+		return RUN;
+	}
+	if (cli->value[c])
+		return verb_usage(cli, "option '-%c' given twice", c);
+	cli->value[c] = optarg ? optarg : "";
+	if (f->count && optind < argc && all_digits(argv[optind]))
+		cli->count = argv[optind++];
+	return RUN;
+}
+
+static int read_options(struct cli *cli, int argc, char **argv)
+{
+	char letters[2 * FLAGS_MAX + 3], typed[64];
+	struct option longs[FLAGS_MAX + 2];
+	int c, rc = RUN;
+
+	getopt_tables(cli->verb, letters, longs);
+	opterr = 0;
+	optind = 0; /* the global options were read by another pass */
+	while (rc == RUN && (c = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
+		if (c == 'h')
+			return help_verb(cli->verb);
+		if (c == ':' || c == '?')
+			return option_usage(cli, option_fault(letters, c, argv, typed, sizeof(typed)), typed);
+		rc = take_flag(cli, find_flag(cli->verb, c), argc, argv);
+	}
+	cli->nargs = argc - optind;
+	cli->args = argv + optind;
+	return rc;
+}
+
+static int check_needed(const struct cli *cli)
+{
+	for (const struct flag *f = cli->verb->flags; f->letter; f++)
+		if (f->needed && !cli->value[(int)f->letter] && !cli->repeated[(int)f->letter])
+			return verb_usage(cli, "option '-%c %s' is required", f->letter, f->value);
+	return RUN;
+}
+
+static int check_operands(const struct cli *cli)
+{
+	const struct verb *verb = cli->verb;
+
+	if (cli->nargs < verb->least)
+		return verb_usage(cli, "%s is required", verb->operand);
+	if (verb->most >= 0 && cli->nargs > verb->most)
+		return verb_usage(cli, "unexpected operand '%s'", cli->args[verb->most]);
+	for (int i = 0; i < cli->nargs; i++)
+		if (!*cli->args[i])
+			return verb_usage(cli, "%s is empty", verb->operand);
+	return RUN;
+}
+
+/* What is no UTF-8 cannot travel in JSON. */
+static int check_text(const struct cli *cli, int argc, char **argv)
+{
+	for (int i = 0; i < argc; i++) {
+		json_t *text = json_string(argv[i]);
+
+		if (!text)
+			return verb_usage(cli, "'%s' is not UTF-8", argv[i]);
+		json_decref(text);
+	}
+	return RUN;
+}
+
+static int run_verb(struct cli *cli, int argc, char **argv)
+{
+	int rc = check_text(cli, argc, argv);
+
+	if (rc == RUN)
+		rc = read_options(cli, argc, argv);
+	if (rc == RUN)
+		rc = check_needed(cli);
+	if (rc == RUN)
+		rc = check_operands(cli);
+	if (rc == RUN)
+		rc = cli->verb->run(cli);
+	for (size_t i = 0; i < sizeof(cli->repeated) / sizeof(*cli->repeated); i++)
+		json_decref(cli->repeated[i]);
+	return rc;
+}
+
+static int global_usage(const char *what, const char *typed)
+{
+	complain(what, typed);
+	program_line(stderr);
+	return STATUS_USER;
+}
+
+/* Options before the verb; RUN when there is a verb, or none at all, to go on with. */
+static int global_options(const struct program *p, struct cli *cli, int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{.name = "socket", .has_arg = 1, .val = 's'},
+		{.name = "version", .val = 'V'},
+		{.name = "help", .val = 'h'},
+		{0},
+	};
+	char typed[64];
+	int c;
+
+	opterr = 0;
+	while ((c = getopt_long(argc, argv, "+:hV", longs, NULL)) != -1) {
+		if (c == 's')
+			cli->socket = optarg;
+		else if (c == 'h')
+			return help_program(p);
+		else if (c == 'V')
+			return printf("%s " VERSION "\n", program_name()) < 0;
+		else
+			return global_usage(option_fault("+:hVs", c, argv, typed, sizeof(typed)), typed);
+	}
+	if (cli->socket && !*cli->socket)
+		return global_usage("option '%s' needs a value", "--socket");
+	return RUN;
+}
+
+static int dispatch(const struct program *p, int argc, char **argv)
+{
+	struct cli cli = {0};
+	int rc = global_options(p, &cli, argc, argv);
+
+	if (rc != RUN)
+		return rc;
+	argc -= optind;
+	argv += optind;
+	if (argc && !strcmp(*argv, "help"))
+		return help(p, argc, argv);
+	cli.verb = argc ? find_verb(p, *argv) : &p->verbs[0];
+	if (!cli.verb)
+		return STATUS_USER;
+	return run_verb(&cli, argc, argv);
+}
+
+int verb_main(const struct verb *verbs, size_t n, const char *about, int argc, char **argv)
+{
+	struct program p = {.verbs = verbs, .n = n, .about = about};
+
+	setlocale(LC_CTYPE, "");
+	signal(SIGPIPE, SIG_IGN); /* a closed pipe is an answer, not a fault */
+	return die_flush(dispatch(&p, argc, argv));
+}
+
+int verb_call(const struct cli *cli, const char *method, json_t *params, json_t **ret, struct err *e)
+{
+	struct client *c = NULL;
+	int rc = params ? client_open(cli->socket, &c, e) : err_nomem(e);
+
+	if (!rc)
+		rc = client_call(c, method, params, ret, e);
+	client_close(c);
+	json_decref(params);
+	return rc;
+}
+
+int verb_do(const struct cli *cli, const char *method, json_t *params)
+{
+	json_t *reply;
+	struct err e;
+
+	if (verb_call(cli, method, params, &reply, &e))
+		return die(&e);
+	die_notes(reply);
+	json_decref(reply);
+	return 0;
+}

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Makes, changes, moves and removes links, through libnl-route's objects. Decides nothing about which. */
+#include "lib/kern/real.h"
+
+#include "lib/nl/netns.h"
+
+#include <errno.h>
+#include <linux/if_link.h>
+#include <linux/rtnetlink.h>
+#include <netlink/route/link.h>
+#include <netlink/route/link/inet6.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static void rtnl_link_freep(struct rtnl_link **l)
+{
+	if (*l)
+		rtnl_link_put(*l);
+}
+#define LINK_AUTO __attribute__((cleanup(rtnl_link_freep))) struct rtnl_link *
+
+static int put_bridge(struct nl_msg *msg)
+{
+	NLA_PUT_U32(msg, IFLA_BR_STP_STATE, 0);
+	NLA_PUT_U8(msg, IFLA_BR_MCAST_SNOOPING, 0);
+	return 0;
+
+nla_put_failure:
+	return -ENOMEM;
+}
+
+static int put_macvlan(struct nl_msg *msg)
+{
+	NLA_PUT_U32(msg, IFLA_MACVLAN_MODE, MACVLAN_MODE_BRIDGE);
+	return 0;
+
+nla_put_failure:
+	return -ENOMEM;
+}
+
+static const struct kind {
+	const char *name;
+	int (*put)(struct nl_msg *msg);
+} kinds[] = {
+	{.name = "macvlan", .put = put_macvlan},
+	{.name = "dummy"},
+	{.name = "bridge", .put = put_bridge},
+	{.name = "ifb"},
+};
+
+/* libnl's own objects for these know neither switch of the bridge: the part that differs by kind is put here.
+ */
+static int put_kind(struct nl_msg *msg, const char *name)
+{
+	struct nlattr *info, *data;
+	int rc = 0;
+
+	info = nla_nest_start(msg, IFLA_LINKINFO);
+	NLA_PUT_STRING(msg, IFLA_INFO_KIND, name);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		if (strcmp(kinds[i].name, name) != 0 || !kinds[i].put)
+			continue;
+		data = nla_nest_start(msg, IFLA_INFO_DATA);
+		rc = kinds[i].put(msg);
+		nla_nest_end(msg, data);
+	}
+	nla_nest_end(msg, info);
+	return rc;
+
+nla_put_failure:
+	return -ENOMEM;
+}
+
+static int set_mac(struct rtnl_link *link, struct mac mac)
+{
+	struct nl_addr *addr = nl_addr_build(AF_LLC, mac.b, sizeof(mac.b));
+
+	if (!addr)
+		return -ENOMEM;
+	rtnl_link_set_addr(link, addr);
+	nl_addr_put(addr);
+	return 0;
+}
+
+/*
+ * The group goes into the create message, so that a link is known as ours from its first moment. A bridge without
+ * ports loses its carrier for good when it is given a MAC: it keeps the one the kernel gives it.
+ */
+static int fill(struct rtnl_link *link, const struct act *a, const char *kind, int parent)
+{
+	rtnl_link_set_name(link, a->port->name);
+	rtnl_link_set_group(link, GROUP_LIVE);
+	if (a->op->on == ON_IFB) {
+		rtnl_link_set_num_tx_queues(link, 1);
+		return 0;
+	}
+	rtnl_link_set_mtu(link, a->node->mtu);
+	if (parent)
+		rtnl_link_set_link(link, parent);
+	return strcmp(kind, "bridge") != 0 ? set_mac(link, a->node->mac) : 0;
+}
+
+/* Sends the create message in the daemon's own namespace, where the parent is; ns is where the link is to be.
+ */
+static int create(struct act *a, const char *kind, int parent, int ns)
+{
+	LINK_AUTO link = rtnl_link_alloc();
+	struct nl_msg *request = NULL;
+	struct act own = *a;
+
+	if (!link || fill(link, a, kind, parent))
+		return err_nomem(a->e);
+	if (ns >= 0)
+		rtnl_link_set_ns_fd(link, ns);
+	if (rtnl_link_build_add_request(link, NLM_F_CREATE | NLM_F_EXCL, &request))
+		return err_nomem(a->e);
+	MSG_AUTO msg = request;
+	if (put_kind(msg, kind))
+		return err_nomem(a->e);
+	own.sk = a->r->rt;
+	return act_send(&own, msg);
+}
+
+static int create_in_zone(struct act *a, const char *kind, int parent)
+{
+	int ns, rc;
+
+	if (!a->port->zone[0])
+		return create(a, kind, parent, -1);
+	rc = netns_open(a->port->zone, &ns, a->e);
+	if (rc)
+		return rc;
+	rc = create(a, kind, parent, ns);
+	close(ns);
+	return rc;
+}
+
+static int parent_ifindex(struct act *a, int *ret)
+{
+	struct act parent = *a;
+
+	parent.port = &a->node->parent;
+	parent.sk = a->r->rt;
+	return act_ifindex(&parent, ret);
+}
+
+/* The new link's number, written where later operations look. */
+static int learn_ifindex(struct act *a, struct nl_sock *sk)
+{
+	struct port *port = (struct port *)op_port(&a->op->to, a->op->on);
+	struct link_view v;
+	struct extack x;
+	int rc = link_get(sk, 0, port->name, &v, &x);
+
+	if (rc)
+		return act_fail(a, rc, &x);
+	port->ifindex = v.sys.ifindex;
+	return 0;
+}
+
+static int add_vnic(struct act *a)
+{
+	int parent, rc = parent_ifindex(a, &parent);
+
+	return rc ? rc : create_in_zone(a, "macvlan", parent);
+}
+
+/* A dummy where the kernel can make one, else a bridge without ports: either carries macvlans. */
+static int add_etherstub(struct act *a)
+{
+	static const char *const choices[] = {"dummy", "bridge"};
+	struct node *to = &a->op->to;
+	int rc = -EOPNOTSUPP;
+
+	if (to->kind[0])
+		return create_in_zone(a, to->kind, 0);
+	for (size_t i = 0; rc == -EOPNOTSUPP && i < 2; i++) {
+		rc = create_in_zone(a, choices[i], 0);
+		if (!rc)
+			snprintf(to->kind, sizeof(to->kind), "%s", choices[i]);
+	}
+	return rc;
+}
+
+static int add_any(struct act *a)
+{
+	if (a->op->on == ON_IFB)
+		return create_in_zone(a, "ifb", 0);
+	return a->node->class == CLASS_ETHERSTUB ? add_etherstub(a) : add_vnic(a);
+}
+
+int link_add(struct act *a)
+{
+	int rc = add_any(a);
+
+	return rc ? rc : learn_ifindex(a, a->sk);
+}
+
+int link_del(struct act *a)
+{
+	LINK_AUTO link = rtnl_link_alloc();
+	struct nl_msg *request = NULL;
+	int ifindex, rc;
+
+	if (!link)
+		return err_nomem(a->e);
+	rc = act_ifindex(a, &ifindex);
+	if (rc)
+		return rc;
+	rtnl_link_set_ifindex(link, ifindex);
+	if (rtnl_link_build_delete_request(link, &request))
+		return err_nomem(a->e);
+	MSG_AUTO msg = request;
+	return act_send(a, msg);
+}
+
+/* Changing: want carries what is to change and nothing else. */
+
+static int change(struct act *a, struct rtnl_link *want)
+{
+	LINK_AUTO link = rtnl_link_alloc();
+	struct nl_msg *request = NULL;
+	int ifindex, rc;
+
+	if (!link || !want)
+		return err_nomem(a->e);
+	rc = act_ifindex(a, &ifindex);
+	if (rc)
+		return rc;
+	rtnl_link_set_ifindex(link, ifindex);
+	if (rtnl_link_build_change_request(link, want, 0, &request))
+		return err_nomem(a->e);
+	MSG_AUTO msg = request;
+	return act_send(a, msg);
+}
+
+int link_mark(struct act *a)
+{
+	LINK_AUTO want = rtnl_link_alloc();
+	char alias[UUID_MAX + 32];
+
+	if (!want)
+		return err_nomem(a->e);
+	mark_text(a->r, a->node->n, alias, sizeof(alias));
+	rtnl_link_set_ifalias(want, alias);
+	rtnl_link_set_group(want, GROUP_LIVE);
+	return change(a, want);
+}
+
+int link_up(struct act *a)
+{
+	LINK_AUTO want = rtnl_link_alloc();
+
+	if (!want)
+		return err_nomem(a->e);
+	if (a->op->yes)
+		rtnl_link_set_flags(want, IFF_UP);
+	else
+		rtnl_link_unset_flags(want, IFF_UP);
+	return change(a, want);
+}
+
+int link_mtu(struct act *a)
+{
+	LINK_AUTO want = rtnl_link_alloc();
+
+	if (!want)
+		return err_nomem(a->e);
+	rtnl_link_set_mtu(want, a->node->mtu);
+	return change(a, want);
+}
+
+/* No IPv6 in the kernel or on this link (MTU under 1280): it is as quiet as asked. */
+static int set_gen_mode(struct act *a, uint8_t mode)
+{
+	LINK_AUTO want = rtnl_link_alloc();
+	int rc;
+
+	if (!want || rtnl_link_inet6_set_addr_gen_mode(want, mode))
+		return err_nomem(a->e);
+	rc = change(a, want);
+	return rc == -EAFNOSUPPORT || rc == -EOPNOTSUPP ? 0 : rc;
+}
+
+int link_quiet(struct act *a)
+{
+	char path[64 + IFNAMSIZ];
+	int rc = set_gen_mode(a, a->op->yes ? IN6_ADDR_GEN_MODE_NONE : IN6_ADDR_GEN_MODE_EUI64);
+
+	if (rc)
+		return rc;
+	snprintf(path, sizeof(path), "/proc/sys/net/ipv6/conf/%s/accept_ra", a->port->name);
+	return act_write(a, path, a->op->yes ? "0" : "1");
+}
+
+static int move_to(struct act *a, int ns)
+{
+	LINK_AUTO want = rtnl_link_alloc();
+	struct nl_sock *sk;
+	int rc;
+
+	if (!want)
+		return err_nomem(a->e);
+	rtnl_link_set_ns_fd(want, ns);
+	rc = change(a, want);
+	if (rc)
+		return rc;
+	rc = real_sock(a->r, a->op->to.port.zone, &sk, a->e);
+	if (rc)
+		return rc;
+	rc = learn_ifindex(a, sk);
+	real_unsock(a->r, sk);
+	return rc;
+}
+
+int link_move(struct act *a)
+{
+	const char *zone = a->op->to.port.zone;
+	int ns, rc;
+
+	if (!zone[0])
+		return move_to(a, a->r->own);
+	rc = netns_open(zone, &ns, a->e);
+	if (rc)
+		return rc;
+	rc = move_to(a, ns);
+	close(ns);
+	return rc;
+}

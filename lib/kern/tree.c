@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Our tree on a link: an HTB root, one class, one leaf; written, read back and waited for. Messages are put
+ * together here because libnl 3.7's HTB and TBF objects reckon buckets in int: wrong from 17 Gbit/s on, and
+ * an open class has 400. Never touches a qdisc that does not carry our handle.
+ */
+#include "lib/kern/real.h"
+
+#include <errno.h>
+#include <linux/gen_stats.h>
+#include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define CAP_ID        (TREE_MAJOR | TREE_CAP)
+#define DIRECT_QLEN   1000 /* frames that come between root and class; their device's own default may be 32 */
+#define DRAIN_TRIES   600
+#define DRAIN_STEP_NS 500000
+
+/*
+ * The two kinds of leaf. A qdisc of one handle cannot be replaced by another kind of the same handle, so the
+ * second one has the next major number.
+ */
+static const struct leaf {
+	const char *kind;
+	uint32_t handle;
+} leaves[] = {
+	[false] = {.kind = "bfifo", .handle = TREE_LEAF_MAJOR + 0x10000},
+	[true] = {.kind = "tbf", .handle = TREE_LEAF_MAJOR},
+};
+
+double tree_tick_ns(void)
+{
+	unsigned t2us, us2t;
+	double tick = 64; /* every kernel since 2.6.31 */
+	FILE *f = fopen("/proc/net/psched", "re");
+
+	if (!f)
+		return tick;
+	if (fscanf(f, "%8x %8x", &t2us, &us2t) == 2 && t2us && us2t)
+		tick = 1000.0 * us2t / t2us;
+	fclose(f);
+	return tick;
+}
+
+/* The kernel keeps a bucket as the time that its bytes take, in ticks. */
+static uint32_t to_ticks(const struct real *r, uint32_t bytes, uint64_t bits)
+{
+	double ticks = ceil(bytes * 8e9 / (double)bits / r->tick_ns);
+
+	return ticks < UINT32_MAX ? (uint32_t)ticks : UINT32_MAX;
+}
+
+static uint32_t to_bytes(const struct real *r, uint32_t ticks, uint64_t bits)
+{
+	double bytes = ticks * r->tick_ns * (double)bits / 8e9;
+
+	return bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX;
+}
+
+static struct tc_ratespec rate_spec(uint64_t bytes)
+{
+	return (struct tc_ratespec){
+		.rate = bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX,
+		.linklayer = TC_LINKLAYER_ETHERNET,
+	};
+}
+
+/* Messages. */
+
+struct where {
+	int ifindex;
+	uint32_t parent, handle;
+};
+
+static struct nl_msg *tc_msg(int type, int flags, const struct where *w, const char *kind)
+{
+	struct nl_msg *msg = nlmsg_alloc_simple(type, flags);
+	struct tcmsg t = {.tcm_ifindex = w->ifindex, .tcm_parent = w->parent, .tcm_handle = w->handle};
+
+	if (!msg)
+		return NULL;
+	if (nlmsg_append(msg, &t, sizeof(t), NLMSG_ALIGNTO) < 0)
+		goto nla_put_failure;
+	if (kind)
+		NLA_PUT_STRING(msg, TCA_KIND, kind);
+	return msg;
+
+nla_put_failure:
+	nlmsg_free(msg);
+	return NULL;
+}
+
+static int put_root(struct nl_msg *msg)
+{
+	struct tc_htb_glob glob = {.version = TC_HTB_PROTOVER, .rate2quantum = 10, .defcls = TREE_CAP};
+	struct nlattr *nest = nla_nest_start(msg, TCA_OPTIONS);
+
+	NLA_PUT(msg, TCA_HTB_INIT, sizeof(glob), &glob);
+	NLA_PUT_U32(msg, TCA_HTB_DIRECT_QLEN, DIRECT_QLEN);
+	nla_nest_end(msg, nest);
+	return 0;
+
+nla_put_failure:
+	return -ENOMEM;
+}
+
+static int put_class(const struct real *r, struct nl_msg *msg, const struct shape *s)
+{
+	uint64_t bytes = s->rate / 8;
+	uint32_t bucket = to_ticks(r, s->burst, bytes * 8);
+	struct tc_htb_opt opt = {
+		.rate = rate_spec(bytes),
+		.ceil = rate_spec(bytes),
+		.buffer = bucket,
+		.cbuffer = bucket,
+		.quantum = s->quantum,
+	};
+	struct nlattr *nest = nla_nest_start(msg, TCA_OPTIONS);
+
+	NLA_PUT_U64(msg, TCA_HTB_RATE64, bytes);
+	NLA_PUT_U64(msg, TCA_HTB_CEIL64, bytes);
+	NLA_PUT(msg, TCA_HTB_PARMS, sizeof(opt), &opt);
+	nla_nest_end(msg, nest);
+	return 0;
+
+nla_put_failure:
+	return -ENOMEM;
+}
+
+static int put_tbf(const struct real *r, struct nl_msg *msg, const struct shape *s)
+{
+	struct tc_tbf_qopt opt = {
+		.rate = rate_spec(RATE_OPEN / 8),
+		.limit = s->limit,
+		.buffer = to_ticks(r, s->seg_burst, RATE_OPEN),
+	};
+	struct nlattr *nest = nla_nest_start(msg, TCA_OPTIONS);
+
+	NLA_PUT(msg, TCA_TBF_PARMS, sizeof(opt), &opt);
+	NLA_PUT_U64(msg, TCA_TBF_RATE64, RATE_OPEN / 8);
+	NLA_PUT_U32(msg, TCA_TBF_BURST, s->seg_burst); /* exact, where ticks are 3200 bytes each */
+	nla_nest_end(msg, nest);
+	return 0;
+
+nla_put_failure:
+	return -ENOMEM;
+}
+
+static int put_leaf(const struct real *r, struct nl_msg *msg, const struct shape *s)
+{
+	struct tc_fifo_qopt opt = {.limit = s->limit};
+
+	if (s->segment)
+		return put_tbf(r, msg, s);
+	return nla_put(msg, TCA_OPTIONS, sizeof(opt), &opt);
+}
+
+/* Acts. */
+
+static const struct shape *act_shape(const struct act *a)
+{
+	return a->op->on == ON_IFB ? &a->node->rx.shape : &a->node->tx.shape;
+}
+
+static int remove_at(struct act *a, int type, uint32_t parent, uint32_t handle)
+{
+	struct where w = {.parent = parent, .handle = handle};
+	int rc = act_ifindex(a, &w.ifindex);
+
+	if (rc)
+		return rc;
+	MSG_AUTO msg = tc_msg(type, 0, &w, NULL);
+	return msg ? act_send(a, msg) : err_nomem(a->e);
+}
+
+int root_add(struct act *a)
+{
+	struct where w = {.parent = TC_H_ROOT, .handle = TREE_MAJOR};
+	int rc = act_ifindex(a, &w.ifindex);
+
+	if (rc)
+		return rc;
+	MSG_AUTO msg = tc_msg(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_EXCL, &w, "htb");
+	if (!msg || put_root(msg))
+		return err_nomem(a->e);
+	return act_send(a, msg);
+}
+
+int root_del(struct act *a)
+{
+	return remove_at(a, RTM_DELQDISC, TC_H_ROOT, TREE_MAJOR);
+}
+
+int cap_set(struct act *a)
+{
+	int flags = a->op->kind == OP_CAP_ADD ? NLM_F_CREATE | NLM_F_EXCL : 0;
+	struct where w = {.parent = TREE_MAJOR, .handle = CAP_ID};
+	int rc = act_ifindex(a, &w.ifindex);
+
+	if (rc)
+		return rc;
+	MSG_AUTO msg = tc_msg(RTM_NEWTCLASS, flags, &w, "htb");
+	if (!msg || put_class(a->r, msg, act_shape(a)))
+		return err_nomem(a->e);
+	return act_send(a, msg);
+}
+
+int cap_del(struct act *a)
+{
+	return remove_at(a, RTM_DELTCLASS, TREE_MAJOR, CAP_ID);
+}
+
+/* Of the same kind it is changed in place; another kind takes its place in one step. */
+int leaf_set(struct act *a)
+{
+	const struct shape *s = act_shape(a);
+	const struct leaf *leaf = &leaves[s->segment];
+	struct where w = {.parent = CAP_ID, .handle = leaf->handle};
+	int rc = act_ifindex(a, &w.ifindex);
+
+	if (rc)
+		return rc;
+	MSG_AUTO msg = tc_msg(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE, &w, leaf->kind);
+	if (!msg || put_leaf(a->r, msg, s) < 0)
+		return err_nomem(a->e);
+	return act_send(a, msg);
+}
+
+int leaf_del(struct act *a)
+{
+	return remove_at(a, RTM_DELQDISC, CAP_ID, leaves[act_shape(a)->segment].handle);
+}
+
+/* Reading: single questions, no dumps; NLM_F_ECHO because kernels before 6.18 answer these by notification
+ * only. */
+
+struct seen {
+	char kind[IFNAMSIZ];
+	uint32_t handle;
+	struct nlattr *options;
+	uint64_t drops;
+	uint32_t qlen, backlog;
+	/* What take is to make of it while the message is there. */
+	void (*take)(const struct seen *s, void *arg);
+	void *arg;
+};
+
+static void get_queue(struct nlattr *stats, struct seen *s)
+{
+	struct nlattr *tb[TCA_STATS_MAX + 1];
+	struct gnet_stats_queue q;
+
+	if (!stats || nla_parse_nested(tb, TCA_STATS_MAX, stats, NULL) || !tb[TCA_STATS_QUEUE])
+		return;
+	if (nla_memcpy(&q, tb[TCA_STATS_QUEUE], sizeof(q)) < (int)sizeof(q))
+		return;
+	s->drops = q.drops;
+	s->qlen = q.qlen;
+	s->backlog = q.backlog;
+}
+
+static int see(const struct nlmsghdr *h, void *arg)
+{
+	struct nlattr *tb[TCA_MAX + 1];
+	struct seen *s = arg;
+
+	if (nlmsg_parse((struct nlmsghdr *)h, sizeof(struct tcmsg), tb, TCA_MAX, NULL) < 0 || !tb[TCA_KIND])
+		return -EBADMSG;
+	s->handle = ((const struct tcmsg *)nlmsg_data(h))->tcm_handle;
+	nla_strlcpy(s->kind, tb[TCA_KIND], sizeof(s->kind));
+	s->options = tb[TCA_OPTIONS];
+	get_queue(tb[TCA_STATS2], s);
+	if (s->take)
+		s->take(s, s->arg);
+	s->options = NULL;
+	return 0;
+}
+
+/* Asks for one qdisc or class. Not there: s->kind stays empty, 0 is returned. */
+static int ask(struct nl_sock *sk, int type, const struct where *w, struct seen *s, struct extack *x)
+{
+	MSG_AUTO msg = tc_msg(type, NLM_F_ECHO, w, NULL);
+	int rc;
+
+	if (!msg)
+		return -ENOMEM;
+	rc = sock_get(sk, msg, see, s, x);
+	return rc == -ENOENT || rc == -EINVAL ? 0 : rc;
+}
+
+static int ask_leaf(struct nl_sock *sk, int ifindex, struct seen *s, struct extack *x)
+{
+	return ask(sk, RTM_GETQDISC, &(struct where){.ifindex = ifindex, .parent = CAP_ID}, s, x);
+}
+
+static const struct leaf *our_leaf(const struct seen *s)
+{
+	for (size_t i = 0; i < sizeof(leaves) / sizeof(*leaves); i++)
+		if (s->handle == leaves[i].handle && !strcmp(s->kind, leaves[i].kind))
+			return &leaves[i];
+	return NULL;
+}
+
+struct view {
+	const struct real *r;
+	uint32_t mtu;
+	const struct shape *want;
+	struct tree *tree;
+};
+
+static uint64_t rate_of(const struct tc_ratespec *spec, const struct nlattr *rate64)
+{
+	return 8 * (rate64 && nla_len(rate64) >= 8 ? nla_get_u64((struct nlattr *)rate64) : spec->rate);
+}
+
+/* The wanted burst when the kernel cannot tell it from what it has, else that of its ticks. */
+static uint32_t snap(const struct view *v, uint32_t ticks, uint64_t rate, uint32_t wanted, uint32_t usual)
+{
+	if (to_ticks(v->r, wanted, rate) == ticks)
+		return wanted;
+	return to_ticks(v->r, usual, rate) == ticks ? usual : to_bytes(v->r, ticks, rate);
+}
+
+static void take_class(const struct seen *s, void *arg)
+{
+	struct nlattr *tb[TCA_HTB_MAX + 1];
+	const struct view *v = arg;
+	struct shape *shape = &v->tree->shape;
+	struct tc_htb_opt opt;
+	uint64_t rate;
+
+	if (!s->options || nla_parse_nested(tb, TCA_HTB_MAX, s->options, NULL) || !tb[TCA_HTB_PARMS])
+		return;
+	if (nla_memcpy(&opt, tb[TCA_HTB_PARMS], sizeof(opt)) < (int)sizeof(opt))
+		return;
+	rate = rate_of(&opt.rate, tb[TCA_HTB_RATE64]);
+	v->tree->cap = !strcmp(s->kind, "htb");
+	shape->rate = v->want->rate / 8 * 8 == rate ? v->want->rate : rate;
+	shape->burst = snap(v, opt.buffer, rate, v->want->burst, shape_for(rate, v->mtu).burst);
+	shape->quantum = opt.quantum;
+	/* A ceiling or second bucket that differs is shown as a rate or burst that nobody wants. */
+	if (rate_of(&opt.ceil, tb[TCA_HTB_CEIL64]) != rate)
+		shape->rate = rate_of(&opt.ceil, tb[TCA_HTB_CEIL64]);
+	if (opt.cbuffer != opt.buffer)
+		shape->burst = to_bytes(v->r, opt.cbuffer, rate);
+}
+
+/* TBF reckons TCA_TBF_BURST in ns and tells the whole ticks in it. */
+static uint32_t floor_ticks(const struct real *r, uint32_t bytes, uint64_t bits)
+{
+	return (uint32_t)(floor(bytes * 8e9 / (double)bits) / r->tick_ns);
+}
+
+/*
+ * The kernel does not give TCA_TBF_BURST back, and its ticks are 3200 bytes at this rate. What we would have
+ * written for the link's MTU stands for it when the ticks agree: so the leaf goes before the MTU in a plan.
+ */
+static void take_tbf(const struct seen *s, const struct view *v)
+{
+	struct nlattr *tb[TCA_TBF_MAX + 1];
+	struct shape *shape = &v->tree->shape;
+	struct tc_tbf_qopt opt;
+	uint64_t rate;
+	uint32_t usual;
+
+	if (nla_parse_nested(tb, TCA_TBF_MAX, s->options, NULL) || !tb[TCA_TBF_PARMS])
+		return;
+	if (nla_memcpy(&opt, tb[TCA_TBF_PARMS], sizeof(opt)) < (int)sizeof(opt))
+		return;
+	rate = rate_of(&opt.rate, tb[TCA_TBF_RATE64]);
+	usual = shape_for(BW_MIN, v->mtu).seg_burst;
+	shape->segment = rate == RATE_OPEN && !opt.peakrate.rate;
+	shape->limit = opt.limit;
+	shape->seg_burst = floor_ticks(v->r, usual, rate) == opt.buffer ? usual : to_bytes(v->r, opt.buffer, rate);
+}
+
+static void take_leaf(const struct seen *s, void *arg)
+{
+	const struct view *v = arg;
+	const struct leaf *leaf = our_leaf(s);
+	struct tc_fifo_qopt opt;
+
+	if (!leaf || !s->options)
+		return;
+	v->tree->leaf = true;
+	if (leaf == &leaves[true])
+		take_tbf(s, v);
+	else if (nla_memcpy(&opt, s->options, sizeof(opt)) == (int)sizeof(opt))
+		v->tree->shape.limit = opt.limit;
+}
+
+int tree_observe(const struct real *r, struct nl_sock *sk, int ifindex, uint32_t mtu,
+		 const struct shape *want, struct tree *ret, struct extack *x)
+{
+	struct where root = {.ifindex = ifindex, .parent = TC_H_ROOT};
+	struct where class = {.ifindex = ifindex, .handle = CAP_ID};
+	struct tree tree = {};
+	struct view v = {.r = r, .mtu = mtu, .want = want, .tree = &tree};
+	struct seen seen_root = {}, seen_class = {.take = take_class, .arg = &v};
+	struct seen seen_leaf = {.take = take_leaf, .arg = &v};
+	int rc = ask(sk, RTM_GETQDISC, &root, &seen_root, x);
+
+	tree.root = seen_root.handle == TREE_MAJOR && !strcmp(seen_root.kind, "htb");
+	if (!rc && tree.root)
+		rc = ask(sk, RTM_GETTCLASS, &class, &seen_class, x);
+	if (!rc && tree.cap)
+		rc = ask_leaf(sk, ifindex, &seen_leaf, x);
+	if (!rc)
+		*ret = tree;
+	return rc;
+}
+
+int tree_drops(struct nl_sock *sk, int ifindex, uint64_t *ret, struct extack *x)
+{
+	struct seen leaf = {};
+	int rc = ask_leaf(sk, ifindex, &leaf, x);
+
+	if (!rc)
+		*ret = our_leaf(&leaf) ? leaf.drops : 0;
+	return rc;
+}
+
+/* The plan goes on when it has waited long enough: a few frames may then overtake each other. */
+int tree_drain(struct act *a)
+{
+	struct where w = {.handle = CAP_ID};
+	int rc = act_ifindex(a, &w.ifindex);
+
+	for (int i = 0; !rc && i < DRAIN_TRIES; i++) {
+		struct seen class = {};
+		struct extack x;
+
+		rc = ask(a->sk, RTM_GETTCLASS, &w, &class, &x);
+		if (rc)
+			return act_fail(a, rc, &x);
+		if (!class.backlog && !class.qlen)
+			return 0;
+		nanosleep(&(struct timespec){.tv_nsec = DRAIN_STEP_NS}, NULL);
+	}
+	return rc;
+}

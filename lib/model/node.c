@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Nodes and shapes as values: comparing them, and the figures a rate is turned into. Never allocates or does I/O. */
+#include "lib/model/node.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define ETH_HEADER 14u
+#define SEGMENT_UP_TO UINT64_C(200000000)
+#define BURST_US 4000u
+#define QUANTUM_MAX 60000u
+#define LIMIT_FRAMES 10u
+
+static const char *const class_names[] = {
+	[CLASS_VNIC] = "vnic",
+	[CLASS_ETHERSTUB] = "etherstub",
+	[CLASS_IFB] = "ifb",
+	[CLASS_OTHER] = "phys",
+};
+
+const char *link_class_str(enum link_class class)
+{
+	return class_names[class];
+}
+
+void node_ifb_name(uint32_t n, char name[IFNAMSIZ])
+{
+	snprintf(name, IFNAMSIZ, "vi%u", n);
+}
+
+/* How long a full queue may take to drain, by rate: what a ping under load waits. Linear between the points. */
+static const struct {
+	uint64_t rate;
+	uint32_t us;
+} queue_time[] = {
+	{UINT64_C(10000000), 50000},  {UINT64_C(20000000), 33000},   {UINT64_C(50000000), 18000},
+	{UINT64_C(100000000), 12000}, {UINT64_C(200000000), 8600},   {UINT64_C(500000000), 5600},
+	{UINT64_C(1000000000), 3000}, {UINT64_C(400000000000), 3000},
+};
+
+static uint32_t queue_us(uint64_t rate)
+{
+	if (rate <= queue_time[0].rate)
+		return queue_time[0].us;
+	for (size_t i = 1; i < sizeof(queue_time) / sizeof(*queue_time); i++) {
+		uint64_t r0 = queue_time[i - 1].rate, r1 = queue_time[i].rate;
+		uint32_t t0 = queue_time[i - 1].us, t1 = queue_time[i].us;
+
+		if (rate <= r1)
+			return t0 - (uint32_t)((t0 - t1) * (double)(rate - r0) / (double)(r1 - r0));
+	}
+	return queue_time[sizeof(queue_time) / sizeof(*queue_time) - 1].us;
+}
+
+static uint64_t max64(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+struct shape shape_for(uint64_t rate, uint32_t mtu)
+{
+	uint64_t bytes = rate / 8, frame = mtu + ETH_HEADER;
+	uint64_t quantum = max64(bytes / 1000, frame);
+
+	return (struct shape){
+		.rate = rate,
+		.burst = (uint32_t)max64(bytes * BURST_US / 1000000, 2 * frame),
+		.quantum = (uint32_t)(quantum > QUANTUM_MAX ? max64(QUANTUM_MAX, frame) : quantum),
+		.limit = (uint32_t)max64(bytes * queue_us(rate) / 1000000, LIMIT_FRAMES * frame),
+		.segment = rate <= SEGMENT_UP_TO,
+		.seg_burst = rate <= SEGMENT_UP_TO ? (uint32_t)(2 * frame) : 0,
+	};
+}
+
+bool shape_equal(const struct shape *a, const struct shape *b)
+{
+	return a->rate == b->rate && a->burst == b->burst && a->quantum == b->quantum && a->limit == b->limit &&
+	       a->segment == b->segment && a->seg_burst == b->seg_burst;
+}
+
+bool tree_equal(const struct tree *a, const struct tree *b)
+{
+	return a->root == b->root && a->cap == b->cap && a->leaf == b->leaf &&
+	       (!a->cap || shape_equal(&a->shape, &b->shape));
+}
+
+static bool prog_equal(const struct prog *a, const struct prog *b)
+{
+	return a->present == b->present &&
+	       (!a->present || (a->rx == b->rx && a->tx == b->tx && a->group_rate == b->group_rate));
+}
+
+static const char *link_differs(const struct node *a, const struct node *b)
+{
+	if (a->link != b->link)
+		return "the link";
+	if (!a->link)
+		return NULL;
+	return strcmp(a->port.zone, b->port.zone) != 0	 ? "zone"
+	       : strcmp(a->port.name, b->port.name) != 0 ? "name"
+	       : a->class == CLASS_VNIC && !mac_equal(a->mac, b->mac) ? "MAC address"
+	       : a->mtu != b->mtu			 ? "mtu"
+	       : a->up != b->up				 ? "up"
+	       : a->marked != b->marked			 ? "alias"
+	       : a->quiet != b->quiet			 ? "address generation"
+							 : NULL;
+}
+
+static bool ifb_equal(const struct node *a, const struct node *b)
+{
+	if (a->ifb != b->ifb)
+		return false;
+	return !a->ifb || (a->ifb_marked == b->ifb_marked && a->ifb_quiet == b->ifb_quiet &&
+			   a->ifb_up == b->ifb_up && tree_equal(&a->rx, &b->rx));
+}
+
+const char *node_differs(const struct node *a, const struct node *b)
+{
+	const char *link = link_differs(a, b);
+
+	return a->n != b->n			 ? "number"
+	       : link				 ? link
+	       : !prog_equal(&a->prog, &b->prog) ? "hooks"
+	       : !tree_equal(&a->tx, &b->tx)	 ? "tx tree"
+	       : !ifb_equal(a, b)		 ? "rx tree"
+	       : a->steer != b->steer		 ? "steering"
+						 : "nothing";
+}
+
+bool node_equal(const struct node *a, const struct node *b)
+{
+	return !strcmp(node_differs(a, b), "nothing");
+}

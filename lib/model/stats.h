@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Counters as the kernel gives them, before any base is added. Plain values. */
+#pragma once
+
+#include <stdint.h>
+
+/* Counters of one link as dladm names them; drops of ours are added by the sampler. */
+struct link_stats {
+	uint64_t ipackets, rbytes, ierrors, idrops;
+	uint64_t opackets, obytes, oerrors, odrops;
+};
+
+/* What our own objects dropped for one node, since each was made (they restart at 0 when re-made). */
+struct drop_stats {
+	uint64_t tx_leaf;    /* leaf of the TX tree */
+	uint64_t rx_leaf;    /* leaf of the tree on the ifb */
+	uint64_t rx_group;   /* group frames policed, and all frames of a blocked link */
+	uint64_t tx_blocked;
+};

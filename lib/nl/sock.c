@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Opens rtnetlink sockets and carries requests over them; builds no message of its own and keeps no state. */
+#include "lib/nl/sock.h"
+
+#include "lib/nl/netns.h"
+
+#include <errno.h>
+#include <netlink/errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define EVENT_BUFFER (8 << 20)
+#define DUMP_TRIES   20
+
+/* The few library errors of sending and receiving. A lost notification (ENOBUFS) comes as NLE_NOMEM. */
+static int nl_errno(int rc)
+{
+	switch (-rc) {
+	case NLE_AGAIN:
+		return -EAGAIN;
+	case NLE_NOMEM:
+		return -ENOBUFS;
+	case NLE_PERM:
+	case NLE_NOACCESS:
+		return -EPERM;
+	default:
+		return -EIO;
+	}
+}
+
+/* Kernels before 4.20 know not all of these; they only make answers stricter and more telling. */
+static void set_options(struct nl_sock *sk)
+{
+	static const int options[] = {NETLINK_EXT_ACK, NETLINK_CAP_ACK, NETLINK_GET_STRICT_CHK};
+	int on = 1;
+
+	for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++)
+		setsockopt(nl_socket_get_fd(sk), SOL_NETLINK, options[i], &on, sizeof(on));
+}
+
+int sock_open(struct nl_sock **ret, struct err *e)
+{
+	struct nl_sock *sk = nl_socket_alloc();
+	int rc;
+
+	if (!sk)
+		return err_nomem(e);
+	rc = nl_connect(sk, NETLINK_ROUTE);
+	if (rc) {
+		nl_socket_free(sk);
+		return err_sys(e, nl_errno(rc), NULL, "cannot open netlink socket: %s", nl_geterror(rc));
+	}
+	nl_socket_enable_msg_peek(sk);
+	set_options(sk);
+	*ret = sk;
+	return 0;
+}
+
+int sock_open_in(int ns, int own, struct nl_sock **ret, struct err *e)
+{
+	int rc = netns_enter(ns, e);
+
+	if (rc)
+		return rc;
+	rc = sock_open(ret, e);
+	netns_leave(own);
+	return rc;
+}
+
+int sock_open_events(const int *groups, struct nl_sock **ret, struct err *e)
+{
+	struct nl_sock *sk;
+	int size = EVENT_BUFFER, rc;
+
+	rc = sock_open(&sk, e);
+	if (rc)
+		return rc;
+	nl_socket_set_nonblocking(sk);
+	/* Without CAP_NET_ADMIN the buffer stays small; lost notifications are told either way. */
+	setsockopt(nl_socket_get_fd(sk), SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size));
+	for (; !rc && *groups; groups++)
+		rc = nl_socket_add_memberships(sk, *groups, 0);
+	if (rc) {
+		sock_close(sk);
+		return err_sys(e, nl_errno(rc), NULL, "cannot listen to netlink group: %s", nl_geterror(rc));
+	}
+	*ret = sk;
+	return 0;
+}
+
+struct nl_sock *sock_close(struct nl_sock *sk)
+{
+	if (sk)
+		nl_socket_free(sk);
+	return NULL;
+}
+
+/* The datagrams of one answer, kept until it is complete. */
+struct answer {
+	struct part {
+		struct part *next;
+		unsigned char *data;
+		int len;
+	} * first, **last;
+	bool interrupted;
+};
+
+static void answer_drop(struct answer *a)
+{
+	struct part *p;
+
+	while ((p = a->first)) {
+		a->first = p->next;
+		free(p->data);
+		free(p);
+	}
+	a->last = &a->first;
+	a->interrupted = false;
+}
+
+static int answer_add(struct answer *a, unsigned char *data, int len)
+{
+	struct part *p = malloc(sizeof(*p));
+
+	if (!p) {
+		free(data);
+		return -ENOMEM;
+	}
+	*p = (struct part){.data = data, .len = len};
+	*a->last = p;
+	a->last = &p->next;
+	return 0;
+}
+
+static bool ends(const struct nlmsghdr *h)
+{
+	return h->nlmsg_type == NLMSG_ERROR || h->nlmsg_type == NLMSG_DONE;
+}
+
+/* Looks through the newest datagram for the end of the answer to seq. 1: it is there, its code is in *x. */
+static int answer_end(struct answer *a, unsigned char *data, int len, uint32_t seq, struct extack *x)
+{
+	struct nlmsghdr *h;
+
+	for (h = (struct nlmsghdr *)data; nlmsg_ok(h, len); h = nlmsg_next(h, &len)) {
+		if (h->nlmsg_seq != seq)
+			continue;
+		a->interrupted |= !!(h->nlmsg_flags & NLM_F_DUMP_INTR);
+		if (ends(h))
+			return extack_parse(h, (size_t)len, x) ? -EBADMSG : 1;
+	}
+	return 0;
+}
+
+static int receive(struct nl_sock *sk, uint32_t seq, struct answer *a, struct extack *x)
+{
+	struct sockaddr_nl from;
+	unsigned char *data;
+	int len, rc;
+
+	do {
+		data = NULL;
+		len = nl_recv(sk, &from, &data, NULL);
+		if (len <= 0)
+			return len ? nl_errno(len) : -EIO;
+		rc = answer_add(a, data, len);
+		if (!rc)
+			rc = answer_end(a, data, len, seq, x);
+	} while (!rc);
+	return rc < 0 ? rc : x->code;
+}
+
+static int replay(const struct answer *a, uint32_t seq, sock_fn *fn, void *arg)
+{
+	const struct part *p;
+	struct nlmsghdr *h;
+	int len, rc = 0;
+
+	for (p = a->first; p && !rc; p = p->next) {
+		len = p->len;
+		for (h = (struct nlmsghdr *)p->data; !rc && nlmsg_ok(h, len); h = nlmsg_next(h, &len))
+			if (h->nlmsg_seq == seq && h->nlmsg_type >= NLMSG_MIN_TYPE)
+				rc = fn(h, arg);
+	}
+	return rc;
+}
+
+/* One request and its whole answer. The library numbers a message that has no number yet. */
+static int request(struct nl_sock *sk, struct nl_msg *msg, struct answer *a, struct extack *x)
+{
+	struct nlmsghdr *h = nlmsg_hdr(msg);
+	int rc;
+
+	*x = (struct extack){};
+	h->nlmsg_seq = NL_AUTO_SEQ;
+	rc = nl_send_auto(sk, msg);
+	if (rc < 0)
+		return nl_errno(rc);
+	return receive(sk, h->nlmsg_seq, a, x);
+}
+
+static int request_drop(struct answer *a, int rc)
+{
+	answer_drop(a);
+	return rc;
+}
+
+int sock_act(struct nl_sock *sk, struct nl_msg *msg, struct extack *x)
+{
+	struct answer a = {.last = &a.first};
+
+	nl_socket_enable_auto_ack(sk);
+	return request_drop(&a, request(sk, msg, &a, x));
+}
+
+int sock_get(struct nl_sock *sk, struct nl_msg *msg, sock_fn *fn, void *arg, struct extack *x)
+{
+	struct answer a = {.last = &a.first};
+	int rc;
+
+	nl_socket_enable_auto_ack(sk);
+	rc = request(sk, msg, &a, x);
+	if (!rc)
+		rc = replay(&a, nlmsg_hdr(msg)->nlmsg_seq, fn, arg);
+	return request_drop(&a, rc);
+}
+
+int sock_dump(struct nl_sock *sk, struct nl_msg *msg, sock_fn *fn, void *arg, struct extack *x)
+{
+	struct answer a = {.last = &a.first};
+	int rc, tries = DUMP_TRIES;
+
+	nlmsg_hdr(msg)->nlmsg_flags |= NLM_F_DUMP;
+	nl_socket_disable_auto_ack(sk);
+	do {
+		answer_drop(&a);
+		rc = request(sk, msg, &a, x);
+	} while (!rc && a.interrupted && --tries);
+	if (!rc && a.interrupted)
+		rc = -EBUSY;
+	if (!rc)
+		rc = replay(&a, nlmsg_hdr(msg)->nlmsg_seq, fn, arg);
+	return request_drop(&a, rc);
+}
+
+static int each(unsigned char *data, int len, sock_fn *fn, void *arg)
+{
+	struct nlmsghdr *h;
+	int rc = 0;
+
+	for (h = (struct nlmsghdr *)data; !rc && nlmsg_ok(h, len); h = nlmsg_next(h, &len))
+		if (h->nlmsg_type >= NLMSG_MIN_TYPE)
+			rc = fn(h, arg);
+	return rc;
+}
+
+int sock_events(struct nl_sock *sk, sock_fn *fn, void *arg)
+{
+	struct sockaddr_nl from;
+	unsigned char *data;
+	int len, rc = 0;
+
+	while (!rc) {
+		data = NULL;
+		len = nl_recv(sk, &from, &data, NULL);
+		if (len <= 0)
+			return len == -NLE_AGAIN || !len ? 0 : nl_errno(len);
+		if (from.nl_pid == 0) /* others may send to us, only the kernel tells */
+			rc = each(data, len, fn, arg);
+		free(data);
+	}
+	return rc;
+}

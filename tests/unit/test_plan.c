@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The plan, the operations and the undo against the in-memory kernel: every pair out of a set of states, and a failure at
+ * every single step.
+ */
+#include "lib/kern/kern.h"
+#include "vnicd/apply.h"
+#include "vnicd/plan.h"
+
+#include <check.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PARENT 7
+
+struct look {
+	const char *zone;
+	uint64_t rx, tx; /* 0 none, 1 blocked */
+	uint32_t mtu;
+	bool there, down;
+};
+
+static const struct look looks[] = {
+	{.there = false},
+	{.there = true, .zone = "", .mtu = 1500},
+	{.there = true, .zone = "", .mtu = 1400, .rx = 100000000, .tx = 100000000},
+	{.there = true, .zone = "a", .mtu = 1500, .rx = 1000000, .tx = 1000000},
+	{.there = true, .zone = "a", .mtu = 1500, .rx = 5000000000},
+	{.there = true, .zone = "b", .mtu = 9000, .tx = 64000},
+	{.there = true, .zone = "b", .mtu = 1500, .rx = 1, .tx = 1},
+	{.there = true, .zone = "", .mtu = 1500, .rx = 1, .tx = 10000000, .down = true},
+	{.there = true, .zone = "a", .mtu = 1500, .rx = 10000000, .tx = 1},
+};
+#define LOOKS (sizeof(looks) / sizeof(*looks))
+
+static void tree_of_rate(struct tree *t, uint64_t rate, uint32_t mtu)
+{
+	if (rate > 1)
+		*t = (struct tree){.root = true, .cap = true, .leaf = true, .shape = shape_for(rate, mtu)};
+}
+
+static struct node node_of(const struct look *k)
+{
+	struct node n = {.n = 3, .class = CLASS_VNIC, .mac = {{2, 8, 0x20, 1, 2, 3}}};
+
+	snprintf(n.kind, sizeof(n.kind), "macvlan");
+	snprintf(n.port.name, sizeof(n.port.name), "vnic3");
+	snprintf(n.parent.name, sizeof(n.parent.name), "eth0");
+	n.parent.ifindex = PARENT;
+	node_ifb_name(3, n.ifb_port.name);
+	if (!k->there)
+		return n;
+	snprintf(n.port.zone, sizeof(n.port.zone), "%s", k->zone);
+	n.link = n.marked = true;
+	n.quiet = !k->zone[0];
+	n.up = !k->down;
+	n.mtu = k->mtu;
+	tree_of_rate(&n.tx, k->tx, k->mtu);
+	tree_of_rate(&n.rx, k->rx, k->mtu);
+	n.ifb = n.ifb_marked = n.ifb_quiet = n.ifb_up = n.steer = n.rx.root;
+	if (k->rx || k->tx)
+		n.prog = (struct prog){.present = true,
+				       .rx = k->rx == 1 ? HOOK_DROP : k->rx ? HOOK_POLICE : HOOK_PASS,
+				       .tx = k->tx == 1 ? HOOK_DROP : HOOK_PASS,
+				       .group_rate = k->rx > 1 ? k->rx : 0};
+	return n;
+}
+
+static struct kernel *kernel_with(const struct node *n)
+{
+	struct kernel *k;
+	struct op_list ops = {0};
+	struct node nothing = node_of(&looks[0]);
+
+	ck_assert_int_eq(kern_fake_new(&k), 0);
+	ck_assert_int_eq(plan_node(n, &nothing, &ops), 0);
+	ck_assert_int_eq(apply_ops(k, &ops, NULL), 0);
+	op_list_free(&ops);
+	return k;
+}
+
+static struct node seen(struct kernel *k, const struct node *key)
+{
+	struct node n;
+
+	ck_assert_int_eq(k->ops->observe(k, key, &n, NULL), 0);
+	return n;
+}
+
+START_TEST(from_every_look_to_every_other)
+{
+	struct node have = node_of(&looks[_i / LOOKS]), want = node_of(&looks[_i % LOOKS]);
+	struct op_list ops = {0};
+	struct kernel *k = kernel_with(&have);
+	struct node now;
+
+	ck_assert_int_eq(plan_node(&want, &have, &ops), 0);
+	ck_assert_int_eq(apply_ops(k, &ops, NULL), 0);
+	now = seen(k, &want);
+	ck_assert_str_eq(node_differs(&want, &now), "nothing");
+	op_list_free(&ops);
+	/* And then there is nothing left to do. */
+	ck_assert_int_eq(plan_node(&want, &now, &ops), 0);
+	ck_assert_uint_eq(ops.count, 0);
+	kern_free(k);
+}
+END_TEST
+
+/* The undo may leave alias and quietness, which the read-back mends: everything else must be as before. */
+static void assert_as_before(struct node *before, struct node *now)
+{
+	now->marked = before->marked;
+	now->quiet = before->quiet;
+	now->ifb_marked = before->ifb_marked;
+	now->ifb_quiet = before->ifb_quiet;
+	ck_assert_str_eq(node_differs(before, now), "nothing");
+}
+
+START_TEST(a_failure_at_every_step_changes_nothing)
+{
+	struct node have = node_of(&looks[_i / LOOKS]), want = node_of(&looks[_i % LOOKS]);
+	struct op_list ops = {0};
+	size_t steps;
+
+	ck_assert_int_eq(plan_node(&want, &have, &ops), 0);
+	steps = ops.count;
+	op_list_free(&ops);
+	for (size_t at = 1; at <= steps; at++) {
+		struct kernel *k = kernel_with(&have);
+		struct err e = {0};
+		struct node now;
+
+		ck_assert_int_eq(plan_node(&want, &have, &ops), 0);
+		kern_fake_fail_at(k, (unsigned)at);
+		ck_assert_int_eq(apply_ops(k, &ops, &e), -EIO);
+		ck_assert_ptr_nonnull(strstr(e.text, "made to fail"));
+		now = seen(k, &have);
+		assert_as_before(&have, &now);
+		op_list_free(&ops);
+		kern_free(k);
+	}
+}
+END_TEST
+
+static size_t index_of(const struct op_list *l, enum op_kind kind, enum op_on on)
+{
+	for (size_t i = 0; i < l->count; i++)
+		if (l->ops[i].kind == kind && l->ops[i].on == on)
+			return i;
+	ck_abort_msg("no %s in the plan", op_name(kind));
+	return 0;
+}
+
+START_TEST(caps_stand_before_the_link_is_up)
+{
+	struct node want = node_of(&looks[3]), have = node_of(&looks[0]);
+	struct op_list ops = {0};
+	size_t up;
+
+	ck_assert_int_eq(plan_node(&want, &have, &ops), 0);
+	up = index_of(&ops, OP_LINK_UP, ON_LINK);
+	ck_assert_uint_eq(up, ops.count - 1);
+	ck_assert_uint_lt(index_of(&ops, OP_LEAF_ADD, ON_IFB), index_of(&ops, OP_STEER_ADD, ON_IFB));
+	ck_assert_uint_lt(index_of(&ops, OP_LINK_UP, ON_IFB), index_of(&ops, OP_STEER_ADD, ON_IFB));
+	ck_assert_uint_lt(index_of(&ops, OP_LEAF_ADD, ON_LINK), up);
+	op_list_free(&ops);
+}
+END_TEST
+
+START_TEST(a_cap_that_goes_is_drained_first)
+{
+	struct node have = node_of(&looks[3]), want = node_of(&looks[3]);
+	struct op_list ops = {0};
+
+	want.tx = want.rx = (struct tree){0};
+	want.ifb = want.ifb_marked = want.ifb_quiet = want.ifb_up = want.steer = false;
+	want.prog = (struct prog){0};
+	ck_assert_int_eq(plan_node(&want, &have, &ops), 0);
+	ck_assert_uint_lt(index_of(&ops, OP_DRAIN, ON_IFB), index_of(&ops, OP_STEER_DEL, ON_IFB));
+	ck_assert_uint_lt(index_of(&ops, OP_STEER_DEL, ON_IFB), index_of(&ops, OP_LINK_DEL, ON_IFB));
+	ck_assert_uint_lt(index_of(&ops, OP_DRAIN, ON_LINK), index_of(&ops, OP_ROOT_DEL, ON_LINK));
+	ck_assert_uint_eq(ops.ops[index_of(&ops, OP_CAP_SET, ON_LINK)].to.tx.shape.rate, RATE_OPEN);
+	op_list_free(&ops);
+}
+END_TEST
+
+START_TEST(a_new_rate_is_set_in_place)
+{
+	struct node have = node_of(&looks[3]), want = node_of(&looks[3]);
+	struct op_list ops = {0};
+
+	want.tx.shape = want.rx.shape = shape_for(2000000, 1500);
+	want.prog.group_rate = 2000000;
+	ck_assert_int_eq(plan_node(&want, &have, &ops), 0);
+	for (size_t i = 0; i < ops.count; i++)
+		ck_assert(ops.ops[i].kind == OP_CAP_SET || ops.ops[i].kind == OP_LEAF_SET ||
+			  ops.ops[i].kind == OP_PROG_SET);
+	ck_assert_uint_ge(ops.count, 3);
+	op_list_free(&ops);
+}
+END_TEST
+
+START_TEST(every_op_has_its_text_and_inverse)
+{
+	static const enum op_kind one_way[] = {OP_LINK_MARK, OP_DRAIN};
+	struct node n = node_of(&looks[3]);
+	struct op op = {.kind = _i, .on = ON_LINK, .yes = true, .from = n, .to = n}, inverse, again;
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	ck_assert_str_ne(op_name(_i), "");
+	op_text(&op, out);
+	fclose(out);
+	ck_assert_uint_gt(size, 10);
+	ck_assert_ptr_null(strchr(text, '\n'));
+	ck_assert(!strncmp(text, "ip ", 3) || !strncmp(text, "tc ", 3) || text[0] == '#');
+	free(text);
+	if (!op_inverse(&op, &inverse)) {
+		ck_assert(one_way[0] == op.kind || one_way[1] == op.kind);
+		return;
+	}
+	ck_assert(op_inverse(&inverse, &again));
+	ck_assert_int_eq(again.kind, op.kind);
+	ck_assert_int_eq(again.yes, op.yes);
+}
+END_TEST
+
+START_TEST(texts_are_the_commands_a_person_would_type)
+{
+	static const struct {
+		enum op_kind kind;
+		enum op_on on;
+		const char *text;
+	} rows[] = {
+		{OP_LINK_ADD, ON_LINK,
+		 "ip link add name vnic3 link eth0 address 02:08:20:01:02:03 mtu 1500 group 1986947427 netns a type "
+		 "macvlan mode bridge"},
+		{OP_LINK_ADD, ON_IFB, "ip link add name vi3 numtxqueues 1 group 1986947427 type ifb"},
+		{OP_LINK_UP, ON_LINK, "ip -n a link set dev vnic3 up"},
+		{OP_ROOT_ADD, ON_LINK, "tc -n a qdisc add dev vnic3 root handle 7fd0: htb default 1"},
+		{OP_CAP_ADD, ON_IFB,
+		 "tc class add dev vi3 parent 7fd0: classid 7fd0:1 htb rate 1000000bit ceil 1000000bit burst 3028 "
+		 "cburst 3028 quantum 1514"},
+		{OP_LINK_DEL, ON_LINK, "ip -n a link del dev vnic3"},
+	};
+	struct node n = node_of(&looks[3]);
+
+	n.rx.shape = (struct shape){.rate = 1000000, .burst = 3028, .quantum = 1514};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct op op = {.kind = rows[i].kind, .on = rows[i].on, .yes = true, .from = n, .to = n};
+		char *text = NULL;
+		size_t size;
+		FILE *out = open_memstream(&text, &size);
+
+		op_text(&op, out);
+		fclose(out);
+		ck_assert_str_eq(text, rows[i].text);
+		free(text);
+	}
+}
+END_TEST
+
+START_TEST(shapes_keep_their_promises)
+{
+	static const uint64_t rates[] = {64000, 1000000, 10000000, 99000000, 100000000, 250000000,
+					 1000000000, 5000000000, 34400000000, 400000000000};
+	static const uint32_t mtus[] = {68, 1280, 1500, 9000, 65535};
+
+	for (size_t i = 0; i < sizeof(rates) / sizeof(*rates); i++)
+		for (size_t j = 0; j < sizeof(mtus) / sizeof(*mtus); j++) {
+			struct shape s = shape_for(rates[i], mtus[j]);
+			uint32_t frame = mtus[j] + 14;
+
+			ck_assert_uint_eq(s.rate, rates[i]);
+			ck_assert_uint_ge(s.burst, 2 * frame);
+			ck_assert_uint_ge(s.quantum, frame);
+			ck_assert_uint_le(s.quantum, frame > 60000 ? frame : 60000);
+			ck_assert_uint_ge(s.limit, 10 * frame);
+			/* A full queue of a rate from 10M on is never older than 60 ms, but for ten frames. */
+			if (rates[i] >= 10000000 && s.limit > 10 * frame)
+				ck_assert_uint_le((uint64_t)s.limit * 8 * 1000 / rates[i], 60);
+			ck_assert(s.segment == (s.seg_burst != 0));
+		}
+}
+END_TEST
+
+static Suite *suite(void)
+{
+	Suite *s = suite_create("plan");
+	TCase *t = tcase_create("plan");
+
+	tcase_add_loop_test(t, from_every_look_to_every_other, 0, LOOKS * LOOKS);
+	tcase_add_loop_test(t, a_failure_at_every_step_changes_nothing, 0, LOOKS * LOOKS);
+	tcase_add_loop_test(t, every_op_has_its_text_and_inverse, 0, OP_COUNT);
+	tcase_add_test(t, caps_stand_before_the_link_is_up);
+	tcase_add_test(t, a_cap_that_goes_is_drained_first);
+	tcase_add_test(t, a_new_rate_is_set_in_place);
+	tcase_add_test(t, texts_are_the_commands_a_person_would_type);
+	tcase_add_test(t, shapes_keep_their_promises);
+	suite_add_tcase(s, t);
+	return s;
+}
+
+int main(void)
+{
+	SRunner *r = srunner_create(suite());
+	int failed;
+
+	srunner_run_all(r, CK_ENV);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* create-vnic and create-etherstub: the command line as a call; whether it can be done is the daemon's to say. */
+#include "lib/cli/die.h"
+#include "lib/cli/props.h"
+#include "vnicadm/vnicadm.h"
+
+#include <stdio.h>
+#include <strings.h>
+
+/* -p as {name, value} rows, NULL without -p. */
+static int given_props(const struct cli *cli, json_t **ret, struct err *e)
+{
+	if (cli->repeated['p'])
+		return props_parse(cli->repeated['p'], ret, e);
+	*ret = NULL;
+	return 0;
+}
+
+static json_t *vnic_params(const struct cli *cli, json_t *props)
+{
+	return json_pack("{s:s, s:s*, s:s*, s:s*, s:o*, s:o*}", "link", cli->value['l'], "name",
+			 cli->nargs ? cli->args[0] : NULL, "mac", cli->value['m'], "prefix", cli->value['r'],
+			 "down", cli->value['d'] ? json_true() : NULL, "props", props);
+}
+
+static bool fixed_mac(const char *mac)
+{
+	return mac && strcasecmp(mac, "auto") && strcasecmp(mac, "random");
+}
+
+int create_vnic(struct cli *cli)
+{
+	json_t *props, *reply;
+	struct err e;
+
+	if (cli->value['r'] && fixed_mac(cli->value['m']))
+		return verb_usage(cli, "-r PREFIX is for random addresses: leave it out with -m %s",
+				  cli->value['m']);
+	if (given_props(cli, &props, &e))
+		return die(&e);
+	if (verb_call(cli, "CreateVnic", vnic_params(cli, props), &reply, &e))
+		return die(&e);
+	if (!cli->nargs)
+		printf("%s\n", json_string_value(json_object_get(reply, "name")));
+	die_notes(reply);
+	json_decref(reply);
+	return 0;
+}
+
+int create_etherstub(struct cli *cli)
+{
+	json_t *props;
+	struct err e;
+
+	if (given_props(cli, &props, &e))
+		return die(&e);
+	return verb_do(cli, "CreateEtherstub", json_pack("{s:s, s:o*}", "name", cli->args[0], "props", props));
+}

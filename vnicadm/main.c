@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* vnicadm's table of contents: its verbs with their options and operands. Does nothing itself. */
+#include "vnicadm/vnicadm.h"
+
+#define COUNT(a) (sizeof(a) / sizeof(*(a)))
+
+#define FLAG_FIELDS                                                                                                 \
+	{                                                                                                           \
+		.letter = 'o', .name = "output", .value = "FIELD[,...]", .help = "fields to print, or all"          \
+	}
+#define FLAG_JSON                                                                                                   \
+	{                                                                                                           \
+		.letter = 'j', .name = "json", .help = "print JSON"                                                 \
+	}
+#define FLAG_PROPS                                                                                                  \
+	{                                                                                                           \
+		.letter = 'p', .name = "prop", .value = "PROP=VAL[,...]", .help = "set a property", .repeats = true \
+	}
+
+static const struct flag none[] = {{0}};
+
+static const struct flag create_vnic_flags[] = {
+	{.letter = 'l', .name = "link", .value = "LINK", .help = "the link below", .needed = true},
+	{.letter = 'd', .name = "down", .help = "leave the VNIC down"},
+	{.letter = 'm', .name = "mac-address", .value = "MAC", .help = "auto, random or an address"},
+	{.letter = 'r', .name = "mac-prefix", .value = "PREFIX", .help = "first bytes of a random address"},
+	FLAG_PROPS,
+	{0},
+};
+static const struct flag create_etherstub_flags[] = {FLAG_PROPS, {0}};
+static const struct flag show_flags[] = {FLAG_FIELDS, FLAG_JSON, {0}};
+static const struct flag show_link_flags[] = {
+	{.letter = 'a', .name = "all", .help = "vnicd's own ifb devices too"},
+	{.letter = 's', .name = "statistics", .help = "print counters"},
+	{.letter = 'i',
+	 .name = "interval",
+	 .value = "SECONDS",
+	 .help = "with -s: again every SECONDS, COUNT times",
+	 .count = true},
+	{.letter = 'r', .name = "rates", .help = "with -s -i: what happens in a second, not in an interval"},
+	FLAG_FIELDS,
+	FLAG_JSON,
+	{0},
+};
+static const struct flag show_vnic_flags[] = {
+	{.letter = 'l', .name = "link", .value = "LINK", .help = "only VNICs over this link"},
+	FLAG_FIELDS,
+	FLAG_JSON,
+	{0},
+};
+static const struct flag set_flags[] = {
+	{.letter = 'p',
+	 .name = "prop",
+	 .value = "PROP=VAL[,...]",
+	 .help = "the properties",
+	 .repeats = true,
+	 .needed = true},
+	{0},
+};
+static const struct flag reset_flags[] = {
+	{.letter = 'p', .name = "prop", .value = "PROP[,...]", .help = "only these", .repeats = true},
+	{0},
+};
+static const struct flag show_linkprop_flags[] = {
+	{.letter = 'p', .name = "prop", .value = "PROP[,...]", .help = "only these", .repeats = true},
+	FLAG_FIELDS,
+	FLAG_JSON,
+	{0},
+};
+
+/* The first one is what runs without operands. */
+static const struct verb verbs[] = {
+	{.name = "show-link",
+	 .usage = "[-a] [-s [-i SECONDS [COUNT]] [-r]] [-o FIELD,...] [-j] [LINK...]",
+	 .help = "List links, or their counters",
+	 .flags = show_link_flags,
+	 .operand = "LINK",
+	 .most = -1,
+	 .run = show_link},
+	{.name = "show-phys",
+	 .usage = "[-o FIELD,...] [-j] [LINK]",
+	 .help = "List the links that VNICs can be made over",
+	 .flags = show_flags,
+	 .operand = "LINK",
+	 .most = 1,
+	 .run = show_phys},
+	{.name = "create-vnic",
+	 .usage = "-l LINK [-d] [-m auto|random|MAC] [-r PREFIX] [-p PROP=VAL[,...]]... [NAME]",
+	 .help = "Make a VNIC over a link or etherstub; without NAME, take the next free vnicN and print it",
+	 .flags = create_vnic_flags,
+	 .operand = "NAME",
+	 .most = 1,
+	 .run = create_vnic},
+	{.name = "delete-vnic",
+	 .usage = "NAME...",
+	 .help = "Delete VNICs, all or none",
+	 .flags = none,
+	 .operand = "NAME",
+	 .least = 1,
+	 .most = -1,
+	 .run = delete_vnic},
+	{.name = "show-vnic",
+	 .usage = "[-l LINK] [-o FIELD,...] [-j] [NAME]",
+	 .help = "List VNICs",
+	 .flags = show_vnic_flags,
+	 .operand = "NAME",
+	 .most = 1,
+	 .run = show_vnic},
+	{.name = "create-etherstub",
+	 .usage = "[-p PROP=VAL[,...]]... NAME",
+	 .help = "Make an etherstub: a virtual switch without an uplink",
+	 .flags = create_etherstub_flags,
+	 .operand = "NAME",
+	 .least = 1,
+	 .most = 1,
+	 .run = create_etherstub},
+	{.name = "delete-etherstub",
+	 .usage = "NAME...",
+	 .help = "Delete etherstubs that have no VNICs, all or none",
+	 .flags = none,
+	 .operand = "NAME",
+	 .least = 1,
+	 .most = -1,
+	 .run = delete_etherstub},
+	{.name = "show-etherstub",
+	 .usage = "[-o FIELD,...] [-j] [NAME]",
+	 .help = "List etherstubs",
+	 .flags = show_flags,
+	 .operand = "NAME",
+	 .most = 1,
+	 .run = show_etherstub},
+	{.name = "set-linkprop",
+	 .usage = "-p PROP=VAL[,...] [-p ...]... LINK",
+	 .help = "Set properties of a link, all or none",
+	 .flags = set_flags,
+	 .operand = "LINK",
+	 .least = 1,
+	 .most = 1,
+	 .run = set_linkprop},
+	{.name = "reset-linkprop",
+	 .usage = "[-p PROP[,...]]... LINK",
+	 .help = "Take properties of a link back to their defaults; without -p, all of them",
+	 .flags = reset_flags,
+	 .operand = "LINK",
+	 .least = 1,
+	 .most = 1,
+	 .run = reset_linkprop},
+	{.name = "show-linkprop",
+	 .usage = "[-p PROP[,...]]... [-o FIELD,...] [-j] [LINK]",
+	 .help = "List properties of links",
+	 .flags = show_linkprop_flags,
+	 .operand = "LINK",
+	 .most = 1,
+	 .run = show_linkprop},
+};
+
+int main(int argc, char **argv)
+{
+	return verb_main(verbs, COUNT(verbs), "Manages VNICs and etherstubs through vnicd.", argc, argv);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* set-linkprop and reset-linkprop: takes the property list apart; which properties there are the daemon knows. */
+#include "lib/cli/die.h"
+#include "lib/cli/props.h"
+#include "vnicadm/vnicadm.h"
+
+int set_linkprop(struct cli *cli)
+{
+	json_t *props;
+	struct err e;
+
+	if (props_parse(cli->repeated['p'], &props, &e))
+		return die(&e);
+	return verb_do(cli, "SetLinkprop", json_pack("{s:s, s:o}", "link", cli->args[0], "props", props));
+}
+
+int reset_linkprop(struct cli *cli)
+{
+	json_t *names;
+	struct err e;
+
+	if (props_names(cli->repeated['p'], &names, &e))
+		return die(&e);
+	return verb_do(cli, "ResetLinkprop", json_pack("{s:s, s:o*}", "link", cli->args[0], "props", names));
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The functions behind vnicadm's verb table, one family of verbs a file. Each returns an exit status. */
+#pragma once
+
+#include "lib/cli/column.h"
+#include "lib/cli/verb.h"
+
+/* create.c */
+int create_vnic(struct cli *cli);
+int create_etherstub(struct cli *cli);
+
+/* delete.c */
+int delete_vnic(struct cli *cli);
+int delete_etherstub(struct cli *cli);
+
+/* set.c */
+int set_linkprop(struct cli *cli);
+int reset_linkprop(struct cli *cli);
+
+/* show.c */
+int show_link(struct cli *cli);
+int show_phys(struct cli *cli);
+int show_vnic(struct cli *cli);
+int show_etherstub(struct cli *cli);
+int show_linkprop(struct cli *cli);
+
+/* stats.c: show-link -s */
+int show_stats(struct cli *cli);

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Start-up: intents, orphans, then every link in the order of its number, so that an etherstub comes before the
+ * VNICs on it. With nothing changed not one modifying act happens.
+ */
+#include "vnicd/adopt.h"
+
+#include "lib/kern/kern.h"
+#include "vnicd/log.h"
+#include "vnicd/reconcile.h"
+#include "vnicd/want.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utarray.h>
+
+struct intent {
+	uint32_t n;
+	char kind[16];
+	char name[IFNAMSIZ];
+	char zone[ZONE_MAX];
+	struct mac mac;
+};
+
+struct adopt {
+	struct daemon *d;
+	UT_array *intents; /* struct intent */
+	UT_array *zones;   /* char *: every zone that something of ours may be in */
+	UT_array *orphans; /* struct node */
+	UT_array *pins;	   /* struct node */
+	bool new_world;
+};
+
+static const UT_icd intent_icd = {.sz = sizeof(struct intent)};
+static const UT_icd node_icd = {.sz = sizeof(struct node)};
+
+static void add_zone(struct adopt *a, const char *zone)
+{
+	char **z = NULL;
+
+	if (!zone[0])
+		return;
+	while ((z = (char **)utarray_next(a->zones, z)))
+		if (!strcmp(*z, zone))
+			return;
+	utarray_push_back(a->zones, &zone);
+}
+
+static int add_intent(uint32_t n, const char *kind, const char *name, struct mac mac, const char *zone, void *arg)
+{
+	struct adopt *a = arg;
+	struct intent i = {.n = n, .mac = mac};
+
+	snprintf(i.kind, sizeof(i.kind), "%s", kind);
+	snprintf(i.name, sizeof(i.name), "%s", name);
+	snprintf(i.zone, sizeof(i.zone), "%s", zone);
+	utarray_push_back(a->intents, &i);
+	add_zone(a, zone);
+	return 0;
+}
+
+static struct intent *intent_of(struct adopt *a, uint32_t n, const char *kind)
+{
+	struct intent *i = NULL;
+
+	while ((i = (struct intent *)utarray_next(a->intents, i)))
+		if (i->n == n && !strcmp(i->kind, kind))
+			return i;
+	return NULL;
+}
+
+/* A link with our mark belongs to a row, or to an intent of a creation that was never acknowledged. */
+static int on_marked(const struct port *port, uint32_t n, enum link_class class, void *arg)
+{
+	struct adopt *a = arg;
+	struct node o = {.n = n, .class = class == CLASS_IFB ? CLASS_VNIC : class, .port = *port};
+	struct intent *i = intent_of(a, n, "create");
+
+	if (vlink_by_n(a->d, n))
+		return 0;
+	if (class == CLASS_IFB && i) {
+		memcpy(o.port.name, i->name, sizeof(o.port.name));
+		memcpy(o.port.zone, i->zone, sizeof(o.port.zone));
+	}
+	if (i)
+		o.mac = i->mac;
+	utarray_push_back(a->orphans, &o);
+	return 0;
+}
+
+/* A creation killed between making the link and marking it: our group, the intent's name and MAC. */
+static void unmarked(struct adopt *a, const struct intent *i)
+{
+	struct node o = {.n = i->n, .class = CLASS_VNIC, .mac = i->mac};
+	struct sys_link l;
+
+	if (a->d->kernel->ops->link(a->d->kernel, i->zone, 0, i->name, &l, NULL) < 0 || l.group != GROUP_LIVE ||
+	    l.alias[0] || !mac_equal(l.mac, i->mac))
+		return;
+	memcpy(o.port.name, i->name, sizeof(o.port.name));
+	memcpy(o.port.zone, i->zone, sizeof(o.port.zone));
+	o.port.ifindex = l.ifindex;
+	utarray_push_back(a->orphans, &o);
+}
+
+static int on_pin(uint32_t n, int parent, void *arg)
+{
+	struct adopt *a = arg;
+	struct node o = {.n = n, .class = CLASS_VNIC, .parent = {.ifindex = parent}};
+
+	utarray_push_back(a->pins, &o);
+	return 0;
+}
+
+static int gather(struct adopt *a, struct err *e)
+{
+	struct kernel *k = a->d->kernel;
+	struct vlink *v, *next;
+	struct intent *i = NULL;
+	char *none = NULL;
+	int r = store_intents(a->d->store, add_intent, a, e);
+
+	if (r < 0)
+		return r;
+	HASH_ITER (hh_n, a->d->by_n, v, next)
+		add_zone(a, prop_zone(&v->props));
+	utarray_push_back(a->zones, &none);
+	r = k->ops->marked(k, (const char *const *)utarray_front(a->zones), on_marked, a, e);
+	while (r == 0 && (i = (struct intent *)utarray_next(a->intents, i)))
+		if (!strcmp(i->kind, "create") && !vlink_by_n(a->d, i->n))
+			unmarked(a, i);
+	return r < 0 ? r : k->ops->pins(k, on_pin, a, e);
+}
+
+static void sweep(struct adopt *a)
+{
+	struct node *o = NULL;
+
+	while ((o = (struct node *)utarray_next(a->orphans, o)))
+		reconcile_orphan(a->d, o);
+}
+
+/* Hooks and pins that nobody needs any more, once every link is in line. */
+static void sweep_pins(struct adopt *a)
+{
+	struct node *o = NULL;
+
+	while ((o = (struct node *)utarray_next(a->pins, o))) {
+		struct slink *s = o->n ? NULL : slink_find(a->d, o->parent.ifindex);
+		struct op op = {.kind = o->n ? OP_PROG_DEL : OP_HOOK_DEL, .on = o->n ? ON_LINK : ON_PARENT};
+		struct err e = {0};
+		char text[600];
+
+		if (o->n ? vlink_by_n(a->d, o->n) != NULL : s && s->steered)
+			continue;
+		op.from = op.to = *o;
+		if (a->d->kernel->ops->apply(a->d->kernel, &op, &e) < 0)
+			log_warning(NULL, "cannot remove a left-over program: %s", err_str(&e, text, sizeof(text)));
+	}
+}
+
+/* Which parents' hooks will be needed, before the first link asks whether its parent's can go. */
+static void count_hooks(struct adopt *a)
+{
+	struct vlink *v, *next;
+
+	HASH_ITER (hh_n, a->d->by_n, v, next) {
+		struct slink *parent = v->s.class == CLASS_VNIC ? vlink_parent(a->d, v) : NULL;
+		struct eff_cap cap = want_cap(v, false, 0);
+
+		if (!parent || (!cap.rate && !cap.unknown) || intent_of(a, v->s.n, "delete"))
+			continue;
+		v->hook = parent->l.ifindex;
+		parent->steered++;
+	}
+}
+
+static void adopt_link(struct adopt *a, struct vlink *v)
+{
+	struct intent *moved = intent_of(a, v->s.n, "move");
+	struct err e = {0};
+	char text[600];
+
+	if (intent_of(a, v->s.n, "delete")) {
+		log_info(v->s.name, "finishing the deletion of %s", v->s.name);
+		if (reconcile_delete(a->d, v, &e) < 0)
+			log_error(v->s.name, "cannot delete it: %s", err_str(&e, text, sizeof(text)));
+		return;
+	}
+	if (moved)
+		reconcile_moved(a->d, v, moved->zone);
+	else
+		reconcile_link(a->d, v, a->new_world);
+}
+
+static int by_number(struct vlink *x, struct vlink *y)
+{
+	return x->s.n < y->s.n ? -1 : x->s.n > y->s.n;
+}
+
+static int adopt_in_order(struct adopt *a, struct err *e)
+{
+	struct daemon *d = a->d;
+	struct vlink *v, *next;
+	char before[sizeof(d->world)];
+	int r = store_world_get(d->store, before, e);
+
+	if (r < 0)
+		return r;
+	a->new_world = strcmp(before, d->world) != 0;
+	HASH_SRT(hh_n, d->by_n, by_number);
+	HASH_ITER (hh_n, d->by_n, v, next)
+		adopt_link(a, v);
+	if (a->new_world)
+		r = store_world_put(d->store, d->world, e);
+	if (r == 0 && utarray_len(a->intents))
+		r = store_intents_clear(d->store, e);
+	return r;
+}
+
+int adopt_all(struct daemon *d, struct err *e)
+{
+	struct adopt a = {.d = d};
+	unsigned long acts = d->kernel->acts;
+	int r;
+
+	utarray_new(a.intents, &intent_icd);
+	utarray_new(a.zones, &ut_ptr_icd);
+	utarray_new(a.orphans, &node_icd);
+	utarray_new(a.pins, &node_icd);
+	r = gather(&a, e);
+	if (r == 0) {
+		sweep(&a);
+		count_hooks(&a);
+		r = adopt_in_order(&a, e);
+	}
+	if (r == 0)
+		sweep_pins(&a);
+	log_info(NULL, "adopted %u links with %lu modifying acts", HASH_CNT(hh_n, d->by_n), d->kernel->acts - acts);
+	utarray_free(a.intents);
+	utarray_free(a.zones);
+	utarray_free(a.orphans);
+	utarray_free(a.pins);
+	return r;
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Operations -> kernel, in order, undone in reverse when one fails. */
+#pragma once
+
+#include "lib/base/err.h"
+#include "lib/model/op.h"
+
+struct kernel;
+
+/* All of list, or none of it: on failure what was done is taken back (e says what failed) and the code returned. */
+int apply_ops(struct kernel *k, struct op_list *list, struct err *e);

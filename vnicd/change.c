@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* From a request's parameters to changes of the desired world. Checks are check.c's, the doing is reconcile.c's. */
+#include "vnicd/change.h"
+
+#include "vnicd/check.h"
+#include "vnicd/observe.h"
+#include "vnicd/parent.h"
+#include "vnicd/reconcile.h"
+#include "vnicd/session.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *str_param(struct call *c, const char *key)
+{
+	return json_string_value(json_object_get(call_params(c), key));
+}
+
+/* An empty string is the same as none: varlink clients send both. */
+static const char *text_param(struct call *c, const char *key)
+{
+	const char *s = str_param(c, key);
+
+	return s && s[0] ? s : NULL;
+}
+
+/* Replies with name (unless NULL) and notes. */
+static void reply_done(struct call *c, const char *name, json_t *notes)
+{
+	json_t *reply = json_pack("{s:o}", "notes", notes);
+
+	if (name)
+		json_object_set_new(reply, "name", json_string(name));
+	call_reply(c, reply, false);
+}
+
+static void note(json_t *notes, const char *level, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static void note(json_t *notes, const char *level, const char *fmt, ...)
+{
+	char text[600];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	json_array_append_new(notes, json_pack("{s:s, s:s}", "level", level, "text", text));
+}
+
+/* Sets every property of the list on v; one given twice is an error. */
+static int set_props(struct vlink *v, const json_t *list, struct err *e)
+{
+	bool given[PROP_COUNT] = {false};
+	json_t *p;
+	size_t i;
+
+	json_array_foreach(list, i, p) {
+		const char *name = json_string_value(json_object_get(p, "name"));
+		const char *value = json_string_value(json_object_get(p, "value"));
+		enum prop_id id;
+		int r;
+
+		if (!name || !value)
+			return err_user(e, -EINVAL, v->s.name, "a property needs a name and a value");
+		r = prop_find(v->s.name, v->s.class, link_class_str(v->s.class), name, true, &id, e);
+		if (r == 0 && given[id])
+			r = err_user(e, -EINVAL, v->s.name, "%s is given twice", name);
+		if (r == 0)
+			r = prop_set(&v->props, v->s.name, id, value, e);
+		if (r < 0)
+			return r;
+		given[id] = true;
+	}
+	return 0;
+}
+
+/* A VNIC beside its parent can be reached around its cap, and cannot talk to the host over it. */
+static void note_place(struct daemon *d, const struct vlink *v, json_t *notes)
+{
+	char over[IFNAMSIZ];
+
+	vlink_over(d, v, over);
+	if (v->s.class == CLASS_VNIC && !v->s.over && !prop_zone(&v->props)[0])
+		note(notes, "note",
+		     "%s is in %s's namespace: addresses in %s's subnet bypass it, uncapped (use -p zone=NAME); "
+		     "this host and %s cannot reach each other over %s",
+		     v->s.name, over, over, v->s.name, over);
+}
+
+static void note_driver(const struct slink *parent, json_t *notes)
+{
+	char driver[32];
+	const char *warning = parent_driver_warning(parent_driver(parent->l.name, driver));
+
+	if (warning)
+		note(notes, "warning", "%s is %s", parent->l.name, warning);
+}
+
+static int set_parent(struct daemon *d, struct vlink *v, const struct slink *parent, struct err *e)
+{
+	struct ident id = {.perm_mac = parent->l.perm_mac};
+	enum link_class class;
+	struct vlink *stub = vlink_of_sys(d, &parent->l, &class);
+
+	if (stub) {
+		v->s.over = stub->s.n;
+		return 0;
+	}
+	memcpy(id.bus, parent->l.bus, sizeof(id.bus));
+	memcpy(id.name, parent->l.name, sizeof(id.name));
+	return store_ident_put(d->store, &id, &v->s.parent_row, e);
+}
+
+static int name_link(struct daemon *d, struct vlink *v, const char *name, struct err *e)
+{
+	if (!name) {
+		check_next_name(d, v->s.name);
+		return 0;
+	}
+	if (strlen(name) < sizeof(v->s.name))
+		memcpy(v->s.name, name, strlen(name) + 1);
+	return check_new_name(d, name, e);
+}
+
+static int run_create(struct daemon *d, struct vlink *v, struct err *e)
+{
+	struct change change = {.new = v};
+	int r = check_props(d, v, NULL, e);
+
+	return r < 0 ? r : reconcile_run(d, &change, 1, e);
+}
+
+static int build_vnic(struct daemon *d, struct call *c, struct vlink *v, struct slink **ret_parent, struct err *e)
+{
+	const char *link = text_param(c, "link");
+	int r;
+
+	if (!link)
+		return err_user(e, -EINVAL, "link", "name the link the VNIC goes over");
+	r = check_parent(d, link, ret_parent, e);
+	if (r == 0)
+		r = name_link(d, v, text_param(c, "name"), e);
+	if (r == 0)
+		r = set_props(v, json_object_get(call_params(c), "props"), e);
+	if (r == 0)
+		r = set_parent(d, v, *ret_parent, e);
+	if (r == 0)
+		r = check_mac(d, v, text_param(c, "mac"), text_param(c, "prefix"), e);
+	return r < 0 ? r : run_create(d, v, e);
+}
+
+void change_create_vnic(struct daemon *d, struct call *c)
+{
+	struct vlink *v = vlink_new();
+	struct slink *parent = NULL;
+	json_t *notes = json_array();
+	struct err e = {0};
+
+	if (!v || !notes) {
+		err_nomem(&e);
+		goto fail;
+	}
+	v->s.class = CLASS_VNIC;
+	v->s.down = json_is_true(json_object_get(call_params(c), "down"));
+	if (build_vnic(d, c, v, &parent, &e) < 0)
+		goto fail;
+	note_place(d, v, notes);
+	note_driver(parent, notes);
+	reply_done(c, v->s.name, notes);
+	return;
+fail:
+	vlink_free(v);
+	json_decref(notes);
+	call_fail(c, &e);
+}
+
+static int build_stub(struct daemon *d, struct call *c, struct vlink *v, struct err *e)
+{
+	const char *name = text_param(c, "name");
+	int r;
+
+	if (!name)
+		return err_user(e, -EINVAL, "name", "give the etherstub a name");
+	r = name_link(d, v, name, e);
+	if (r == 0)
+		r = set_props(v, json_object_get(call_params(c), "props"), e);
+	if (r == 0)
+		r = check_mac(d, v, NULL, NULL, e);
+	return r < 0 ? r : run_create(d, v, e);
+}
+
+void change_create_etherstub(struct daemon *d, struct call *c)
+{
+	struct vlink *v = vlink_new();
+	struct err e = {0};
+
+	if (!v)
+		err_nomem(&e);
+	else
+		v->s.class = CLASS_ETHERSTUB;
+	if (!v || build_stub(d, c, v, &e) < 0) {
+		vlink_free(v);
+		call_fail(c, &e);
+		return;
+	}
+	reply_done(c, NULL, json_array());
+}
+
+/* Deleting */
+
+static const char *const delete_verbs[] = {[CLASS_VNIC] = "delete-vnic", [CLASS_ETHERSTUB] = "delete-etherstub"};
+
+static int refuse_used_stub(struct daemon *d, const struct vlink *stub, struct err *e)
+{
+	char users[300] = "";
+	size_t len = 0;
+	struct vlink *v, *next;
+
+	HASH_ITER (hh_n, d->by_n, v, next)
+		if (v->s.over == stub->s.n && len < sizeof(users))
+			len += (size_t)snprintf(users + len, sizeof(users) - len, "%s%s", len ? " " : "", v->s.name);
+	if (!len)
+		return 0;
+	return err_user(e, -EBUSY, stub->s.name, "VNICs are on it (%s): delete them first", users);
+}
+
+static int deletable(struct daemon *d, const char *name, enum link_class class, struct vlink **ret, struct err *e)
+{
+	struct vlink *v = name ? vlink_find(d, name) : NULL;
+
+	if (!name)
+		return err_user(e, -EINVAL, "names", "not a list of link names");
+	if (!v && slink_by_name(d, name))
+		return err_user(e, -EINVAL, name, "not %s: vnicd did not make it",
+				class == CLASS_VNIC ? "a VNIC" : "an etherstub");
+	if (!v)
+		return err_user(e, -ENODEV, name, "no such %s", class == CLASS_VNIC ? "VNIC" : "etherstub");
+	if (v->s.class != class)
+		return err_user(e, -EINVAL, name, "it is %s: use %s", v->s.class == CLASS_VNIC ? "a VNIC" : "an etherstub",
+				delete_verbs[v->s.class]);
+	*ret = v;
+	return class == CLASS_ETHERSTUB ? refuse_used_stub(d, v, e) : 0;
+}
+
+static int collect_deletes(struct daemon *d, const json_t *names, enum link_class class, struct change *changes,
+			   struct err *e)
+{
+	json_t *n;
+	size_t i;
+
+	json_array_foreach(names, i, n) {
+		int r = deletable(d, json_string_value(n), class, &changes[i].old, e);
+
+		if (r < 0)
+			return r;
+		for (size_t j = 0; j < i; j++)
+			if (changes[j].old == changes[i].old)
+				return err_user(e, -EINVAL, json_string_value(n), "given twice");
+	}
+	return 0;
+}
+
+static void delete_all(struct daemon *d, struct call *c, enum link_class class)
+{
+	const json_t *names = json_object_get(call_params(c), "names");
+	size_t count = json_array_size(names);
+	struct change *changes = calloc(count + 1, sizeof(*changes));
+	struct err e = {0};
+
+	if (!changes)
+		err_nomem(&e);
+	else if (!count)
+		err_user(&e, -EINVAL, "names", "name what to delete");
+	else if (collect_deletes(d, names, class, changes, &e) == 0)
+		reconcile_run(d, changes, count, &e);
+	free(changes);
+	if (e.code)
+		call_fail(c, &e);
+	else
+		reply_done(c, NULL, json_array());
+}
+
+void change_delete_vnic(struct daemon *d, struct call *c)
+{
+	delete_all(d, c, CLASS_VNIC);
+}
+
+void change_delete_etherstub(struct daemon *d, struct call *c)
+{
+	delete_all(d, c, CLASS_ETHERSTUB);
+}
+
+/* Properties */
+
+/* A property of a link that is not ours: always an error, and which one says why. */
+static int refuse_foreign(struct daemon *d, const struct sys_link *l, const char *prop, struct err *e)
+{
+	enum prop_id id;
+	int r = prop_find(l->name, CLASS_OTHER, sys_class(d, l), prop, true, &id, e);
+
+	return r < 0 ? r : err_user(e, -EOPNOTSUPP, l->name, "%s cannot be set on a %s link", prop, sys_class(d, l));
+}
+
+static const char *first_prop(const json_t *list)
+{
+	const json_t *p = json_array_get(list, 0);
+	const char *name = json_is_string(p) ? json_string_value(p) : json_string_value(json_object_get(p, "name"));
+
+	return name ? name : "mtu";
+}
+
+static int find_changeable(struct daemon *d, struct call *c, struct vlink **ret, struct err *e)
+{
+	const char *name = text_param(c, "link");
+	const json_t *props = json_object_get(call_params(c), "props");
+	struct slink *s;
+
+	if (!name)
+		return err_user(e, -EINVAL, "link", "name the link");
+	*ret = vlink_find(d, name);
+	if (*ret && (*ret)->lost[0])
+		return err_user(e, -ENODEV, name, "it is lost (%s): only deleting it is possible", (*ret)->lost);
+	if (*ret)
+		return 0;
+	s = slink_by_name(d, name);
+	return s ? refuse_foreign(d, &s->l, first_prop(props), e) : err_user(e, -ENODEV, name, "no such link");
+}
+
+static int reset_props(struct vlink *v, const json_t *list, struct err *e)
+{
+	enum prop_id id;
+	json_t *n;
+	size_t i;
+
+	if (!json_array_size(list)) {
+		props_free(&v->props);
+		return 0;
+	}
+	json_array_foreach(list, i, n) {
+		const char *name = json_string_value(n);
+		int r = prop_find(v->s.name, v->s.class, link_class_str(v->s.class), name ? name : "", true, &id, e);
+
+		if (r < 0)
+			return r;
+		prop_reset(&v->props, id);
+	}
+	return 0;
+}
+
+static int is_there(struct daemon *d, const struct vlink *v, struct err *e)
+{
+	struct sys_link l;
+	int r = observe_find(d, prop_zone(&v->props), v->s.name, &l, NULL);
+
+	if (r == 0)
+		return 0;
+	return err_user(e, r, v->s.name, "it is lost (not in %s%s any more): only deleting it is possible",
+			prop_zone(&v->props)[0] ? "zone " : "this namespace", prop_zone(&v->props));
+}
+
+/* Runs a change of v's properties; edit makes it on a copy. */
+static void change_props(struct daemon *d, struct call *c,
+			 int (*edit)(struct vlink *v, const json_t *list, struct err *e))
+{
+	struct change change = {0};
+	json_t *notes = json_array();
+	struct err e = {0};
+
+	if (find_changeable(d, c, &change.old, &e) < 0 || is_there(d, change.old, &e) < 0)
+		goto fail;
+	change.new = vlink_copy(change.old);
+	if (!change.new) {
+		err_nomem(&e);
+		goto fail;
+	}
+	if (edit(change.new, json_object_get(call_params(c), "props"), &e) < 0 ||
+	    check_props(d, change.new, change.old, &e) < 0)
+		goto fail;
+	if (strcmp(prop_zone(&change.new->props), prop_zone(&change.old->props)) != 0)
+		note_place(d, change.new, notes);
+	if (reconcile_run(d, &change, 1, &e) < 0)
+		goto fail;
+	reply_done(c, NULL, notes);
+	return;
+fail:
+	vlink_free(change.new);
+	json_decref(notes);
+	call_fail(c, &e);
+}
+
+static int edit_set(struct vlink *v, const json_t *list, struct err *e)
+{
+	if (!json_array_size(list))
+		return err_user(e, -EINVAL, v->s.name, "no property given: say -p PROPERTY=VALUE");
+	return set_props(v, list, e);
+}
+
+void change_set_linkprop(struct daemon *d, struct call *c)
+{
+	change_props(d, c, edit_set);
+}
+
+void change_reset_linkprop(struct daemon *d, struct call *c)
+{
+	change_props(d, c, reset_props);
+}

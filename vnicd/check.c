@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Checks of requests against the world and the kernel, before anything is done. */
+#include "vnicd/check.h"
+
+#include "lib/model/name.h"
+#include "vnicd/observe.h"
+#include "vnicd/parent.h"
+#include "vnicd/want.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MAC_TRIES 64
+
+static const struct mac default_prefix = {{0x02, 0x08, 0x20}};
+
+int check_parent(struct daemon *d, const char *name, struct slink **ret, struct err *e)
+{
+	struct slink *s = slink_by_name(d, name);
+	struct vlink *v = vlink_find(d, name);
+	struct sys_link l;
+	int r;
+
+	if (!s && observe_find(d, "", name, &l, NULL) == 0 && slink_put(d, &l) == 0)
+		s = slink_find(d, l.ifindex);
+	if (!s && v && v->s.class == CLASS_VNIC)
+		return err_user(e, -EOPNOTSUPP, name, "a VNIC over a VNIC is not possible");
+	if (!s)
+		return err_user(e, -ENODEV, name, "no such link");
+	r = parent_check(d, &s->l, e);
+	if (r == 0)
+		*ret = s;
+	return r;
+}
+
+int check_new_name(struct daemon *d, const char *name, struct err *e)
+{
+	struct vlink *v;
+	int r = name_check(name, e);
+
+	if (r < 0)
+		return r;
+	v = vlink_find(d, name);
+	if (!v)
+		return 0;
+	return err_user(e, -EEXIST, name, "%s of that name exists: choose another, or delete it first",
+			v->s.class == CLASS_VNIC ? "a VNIC" : "an etherstub");
+}
+
+void check_next_name(struct daemon *d, char ret[IFNAMSIZ])
+{
+	struct sys_link l;
+
+	for (unsigned i = 0;; i++) {
+		snprintf(ret, IFNAMSIZ, "vnic%u", i);
+		if (!vlink_find(d, ret) && !slink_by_name(d, ret) && observe_find(d, "", ret, &l, NULL) < 0)
+			return;
+	}
+}
+
+/* Who on v's parent has this MAC; NULL when nobody has. */
+static const char *mac_holder(struct daemon *d, const struct vlink *v, struct mac mac)
+{
+	struct slink *parent = vlink_parent(d, v), *s, *snext;
+	struct vlink *o, *next;
+
+	if (!parent)
+		return NULL;
+	if (parent->l.has_mac && mac_equal(parent->l.mac, mac))
+		return parent->l.name;
+	HASH_ITER (hh_n, d->by_n, o, next)
+		if (o->s.n != v->s.n && mac_equal(o->s.mac, mac) && vlink_parent(d, o) == parent)
+			return o->s.name;
+	HASH_ITER (hh, d->links, s, snext)
+		if (s->l.lower == parent->l.ifindex && s->l.has_mac && mac_equal(s->l.mac, mac))
+			return s->l.name;
+	return NULL;
+}
+
+static int fixed_mac(struct daemon *d, struct vlink *v, const char *how, struct err *e)
+{
+	const char *holder;
+	struct mac mac;
+	int r = mac_parse(how, &mac, e);
+
+	if (r < 0)
+		return r;
+	holder = mac_holder(d, v, mac);
+	if (holder)
+		return err_user(e, -EADDRINUSE, v->s.name, "MAC address %s is in use by %s: choose another or use "
+				"-m random", how, holder);
+	v->s.mac_type = MAC_FIXED;
+	v->s.mac = mac;
+	return 0;
+}
+
+static int random_mac(struct daemon *d, struct vlink *v, struct mac prefix, unsigned len, struct err *e)
+{
+	for (int i = 0; i < MAC_TRIES; i++) {
+		struct mac mac;
+		int r = mac_random(prefix, len, &mac, e);
+
+		if (r < 0)
+			return r;
+		if (mac_holder(d, v, mac))
+			continue;
+		v->s.mac = mac;
+		return 0;
+	}
+	return err_user(e, -EADDRINUSE, v->s.name, "no free MAC address with this prefix: give a shorter one");
+}
+
+int check_mac(struct daemon *d, struct vlink *v, const char *how, const char *prefix, struct err *e)
+{
+	bool automatic = !how || !strcmp(how, "auto");
+	struct mac p = default_prefix;
+	unsigned len = 3;
+	int r;
+
+	if (!automatic && strcmp(how, "random") != 0) {
+		if (prefix)
+			return err_user(e, -EINVAL, v->s.name, "a prefix goes with a random MAC address only: leave "
+					"out -r or use -m random");
+		return fixed_mac(d, v, how, e);
+	}
+	if (prefix) {
+		r = mac_prefix_parse(prefix, &p, &len, e);
+		if (r < 0)
+			return r;
+	}
+	v->s.mac_type = automatic ? MAC_AUTO : MAC_RANDOM;
+	return random_mac(d, v, p, len, e);
+}
+
+static int check_vnic_mtu(struct daemon *d, const struct vlink *v, struct err *e)
+{
+	const struct slink *parent = vlink_parent(d, v);
+	uint32_t mtu = prop_mtu(&v->props);
+
+	if (!mtu || !parent || mtu <= parent->l.mtu)
+		return 0;
+	return err_user(e, -EINVAL, v->s.name, "parent %s has MTU %u, asked for %u", parent->l.name, parent->l.mtu,
+			mtu);
+}
+
+static int check_stub_mtu(struct daemon *d, const struct vlink *stub, struct err *e)
+{
+	uint32_t mtu = want_mtu(d, stub);
+	struct vlink *v, *next;
+
+	HASH_ITER (hh_n, d->by_n, v, next)
+		if (v->s.over == stub->s.n && stub->s.n && prop_mtu(&v->props) > mtu)
+			return err_user(e, -EINVAL, stub->s.name, "%s on it has MTU %u, asked for %u", v->s.name,
+					prop_mtu(&v->props), mtu);
+	return 0;
+}
+
+static int check_percent(struct daemon *d, const struct vlink *v, struct err *e)
+{
+	struct slink *parent = vlink_parent(d, v);
+
+	if (!want_percent(v))
+		return 0;
+	if (parent)
+		parent->speed = observe_speed(d, parent->l.ifindex, NULL);
+	if (parent && parent->speed)
+		return 0;
+	return err_user(e, -EINVAL, v->s.name, "%s tells no speed now to take a percentage of: give a rate, as "
+			"maxbw=100M", parent ? parent->l.name : "its parent");
+}
+
+static int check_place(struct daemon *d, const struct vlink *v, struct err *e)
+{
+	const char *zone = prop_zone(&v->props);
+	struct sys_link l;
+	int r = observe_find(d, zone, v->s.name, &l, e);
+
+	if (r == -ENODEV)
+		return 0;
+	if (r == -ENOENT)
+		return err_user(e, r, v->s.name, "no zone %s: make it with 'ip netns add %s'", zone, zone);
+	if (r < 0)
+		return r;
+	return err_user(e, -EEXIST, v->s.name, "a link of that name exists in %s%s: choose another name, or "
+			"delete that link first", zone[0] ? "zone " : "this namespace", zone);
+}
+
+int check_props(struct daemon *d, const struct vlink *v, const struct vlink *old, struct err *e)
+{
+	int r = v->s.class == CLASS_VNIC ? check_vnic_mtu(d, v, e) : check_stub_mtu(d, v, e);
+
+	if (r == 0)
+		r = check_percent(d, v, e);
+	if (r == 0 && (!old || strcmp(prop_zone(&old->props), prop_zone(&v->props)) != 0))
+		r = check_place(d, v, e);
+	return r;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What must hold before a link is made or changed: names, addresses, MTUs, zones, speeds. Changes nothing. */
+#pragma once
+
+#include "vnicd/world.h"
+
+/* The link called name (or with that altname) if VNICs can be made over it. */
+int check_parent(struct daemon *d, const char *name, struct slink **ret, struct err *e);
+/* Is name fit for a new link of ours, and free among ours? */
+int check_new_name(struct daemon *d, const char *name, struct err *e);
+/* The lowest vnicN that is free. */
+void check_next_name(struct daemon *d, char ret[IFNAMSIZ]);
+/* Picks or checks v's MAC: how is NULL, "auto", "random" or an address; prefix NULL or 1 to 5 bytes. */
+int check_mac(struct daemon *d, struct vlink *v, const char *how, const char *prefix, struct err *e);
+/*
+ * Do v's properties hold here and now: MTU within the parent's and over that of the VNICs on it, a speed for a
+ * percentage, a zone that is there and has no other link of that name? old: what it was, NULL for a new link.
+ */
+int check_props(struct daemon *d, const struct vlink *v, const struct vlink *old, struct err *e);

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Opens and closes the daemon's parts in order. Serves nobody: that is server.c's. */
+#include "lib/kern/kern.h"
+#include "vnicd/adopt.h"
+#include "vnicd/log.h"
+#include "vnicd/observe.h"
+#include "vnicd/reconcile.h"
+#include "vnicd/sampler.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#ifndef SO_NETNS_COOKIE
+#define SO_NETNS_COOKIE 71
+#endif
+
+static int read_boot_id(char *buf, size_t size, struct err *e)
+{
+	static const char path[] = "/proc/sys/kernel/random/boot_id";
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd >= 0 ? read(fd, buf, size - 1) : -1;
+	int saved = errno;
+
+	if (fd >= 0)
+		close(fd);
+	if (n < 0)
+		return err_sys(e, -saved, path, "%s", strerror(saved));
+	buf[n] = '\0';
+	buf[strcspn(buf, "\n")] = '\0';
+	return 0;
+}
+
+/* Links live as long as this boot and this network namespace: in another world they have to be made again. */
+static int read_world(struct daemon *d, struct err *e)
+{
+	uint64_t cookie = 0;
+	socklen_t len = sizeof(cookie);
+	int fd, r = read_boot_id(d->boot, sizeof(d->boot), e);
+
+	if (r < 0)
+		return r;
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return err_sys(e, -errno, NULL, "cannot make a socket: %s", strerror(errno));
+	if (getsockopt(fd, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &len) < 0)
+		cookie = 0;
+	close(fd);
+	snprintf(d->world, sizeof(d->world), "%s:%llx", d->boot, (unsigned long long)cookie);
+	return 0;
+}
+
+/* A link of the own namespace is new, changed or gone. */
+static void on_changed(struct daemon *d, int ifindex)
+{
+	struct slink *s = slink_find(d, ifindex);
+	struct vlink *v, *next;
+	enum link_class class;
+
+	if (!s)
+		return;
+	v = vlink_of_sys(d, &s->l, &class);
+	if (v && class == CLASS_VNIC) {
+		observe_subnets(d, v);
+		return;
+	}
+	if (v)
+		return;
+	if (s->speed)
+		reconcile_percent(d, s);
+	HASH_ITER (hh_n, d->by_n, v, next)
+		if (v->s.class == CLASS_VNIC && !prop_zone(&v->props)[0] && vlink_parent(d, v) == s)
+			observe_subnets(d, v);
+}
+
+static int open_all(struct daemon *d, struct err *e)
+{
+	struct kern_config cfg = {.bpf_dir = d->options->bpf_dir};
+	int r = read_world(d, e);
+
+	if (r == 0)
+		r = store_open(d->options->state_dir, &d->store, e);
+	if (r < 0)
+		return r;
+	cfg.uuid = store_uuid(d->store);
+	r = kern_real_new(&cfg, &d->kernel, e);
+	if (r == 0)
+		r = observe_start(d, on_changed, e);
+	if (r == 0)
+		r = observe_links(d, e);
+	if (r == 0)
+		r = world_load(d, e);
+	return r < 0 ? r : adopt_all(d, e);
+}
+
+int daemon_open(const struct options *o, sd_event *event, struct daemon **ret, struct err *e)
+{
+	struct daemon *d = calloc(1, sizeof(*d));
+	int r;
+
+	if (!d)
+		return err_nomem(e);
+	d->options = o;
+	d->event = sd_event_ref(event);
+	r = open_all(d, e);
+	if (r < 0) {
+		daemon_close(d);
+		return r;
+	}
+	*ret = d;
+	return 0;
+}
+
+struct daemon *daemon_close(struct daemon *d)
+{
+	if (!d)
+		return NULL;
+	if (d->store && d->kernel)
+		sampler_save(d);
+	sd_event_source_disable_unref(d->notify);
+	world_free(d);
+	kern_free(d->kernel);
+	store_close(d->store);
+	sd_event_unref(d->event);
+	free(d);
+	return NULL;
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The daemon from start to stop: options, lock, world, socket, loop. Does nothing itself. */
+#include "vnicd/daemon.h"
+#include "vnicd/log.h"
+#include "vnicd/server.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <systemd/sd-daemon.h>
+
+enum { EXIT_MEND = 1, EXIT_REST = 2 };
+
+static const char help[] =
+	"Usage: vnicd [OPTION]...\n"
+	"Keeps the VNICs and etherstubs of the network namespace it is started in.\n"
+	"\n"
+	"  --socket PATH      where vnicadm finds it (default /run/vnicd/vnicd.sock)\n"
+	"  --state-dir DIR    where the wanted state is kept (default /var/lib/vnicd)\n"
+	"  --bpf-dir DIR      where eBPF programs are pinned, on a bpffs (default /sys/fs/bpf/vnicd)\n"
+	"  --log-level LEVEL  error, warning, info (the default) or debug\n"
+	"  --version          print the version\n"
+	"  --help             print this\n"
+	"\n"
+	"It stays in the foreground; SIGTERM and SIGINT end it. Traffic and caps go on without it.\n";
+
+static const struct option long_options[] = {
+	{.name = "socket", .has_arg = required_argument, .val = 's'},
+	{.name = "state-dir", .has_arg = required_argument, .val = 'd'},
+	{.name = "bpf-dir", .has_arg = required_argument, .val = 'b'},
+	{.name = "log-level", .has_arg = required_argument, .val = 'l'},
+	{.name = "version", .has_arg = no_argument, .val = 'V'},
+	{.name = "help", .has_arg = no_argument, .val = 'h'},
+	{0},
+};
+
+static void say_and_exit(FILE *out, int status, const char *text)
+{
+	fputs(text, out);
+	exit(fflush(out) == 0 ? status : EXIT_REST);
+}
+
+static void usage(const char *what, const char *word)
+{
+	fprintf(stderr, "vnicd: %s%s: see 'vnicd --help'\n", what, word);
+	exit(EXIT_MEND);
+}
+
+static int parse_level(const char *word)
+{
+	int level = log_level_parse(word);
+
+	if (level < 0)
+		usage("--log-level is error, warning, info or debug, not ", word);
+	return level;
+}
+
+static void parse(int argc, char **argv, struct options *o)
+{
+	int c;
+
+	while ((c = getopt_long(argc, argv, ":", long_options, NULL)) != -1) {
+		switch (c) {
+		case 's':
+			o->socket = optarg;
+			break;
+		case 'd':
+			o->state_dir = optarg;
+			break;
+		case 'b':
+			o->bpf_dir = optarg;
+			break;
+		case 'l':
+			o->log_level = parse_level(optarg);
+			break;
+		case 'V':
+			say_and_exit(stdout, EXIT_SUCCESS, "vnicd " VERSION "\n");
+			break;
+		case 'h':
+			say_and_exit(stdout, EXIT_SUCCESS, help);
+			break;
+		case ':':
+			usage("needs a value: ", argv[optind - 1]);
+			break;
+		default:
+			usage("no such option: ", argv[optind - 1]);
+		}
+	}
+	if (optind < argc)
+		usage("takes no operand: ", argv[optind]);
+}
+
+/* Every zone costs descriptors. */
+static void raise_descriptors(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+static int on_stop(sd_event_source *source, const struct signalfd_siginfo *info, void *arg)
+{
+	(void)arg;
+	log_info(NULL, "stopping on %s; links and caps stay", strsignal((int)info->ssi_signo));
+	sd_notify(0, "STOPPING=1\nSTATUS=Stopping; links and caps stay.");
+	return sd_event_exit(sd_event_source_get_event(source), 0);
+}
+
+/* SIGTERM and SIGINT come through the loop: a request in progress is finished first. */
+static int take_signals(sd_event *event, struct err *e)
+{
+	sigset_t stop;
+	int r;
+
+	sigemptyset(&stop);
+	sigaddset(&stop, SIGTERM);
+	sigaddset(&stop, SIGINT);
+	sigprocmask(SIG_BLOCK, &stop, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	if ((r = sd_event_add_signal(event, NULL, SIGTERM, on_stop, NULL)) < 0 ||
+	    (r = sd_event_add_signal(event, NULL, SIGINT, on_stop, NULL)) < 0)
+		return err_sys(e, r, NULL, "cannot take signals: %s", strerror(-r));
+	return 0;
+}
+
+static int serve(const struct options *o, sd_event *event, struct server **server, struct daemon **d,
+		 struct err *e)
+{
+	int r;
+
+	if ((r = take_signals(event, e)) < 0 || (r = server_lock(event, server, e)) < 0 ||
+	    (r = daemon_open(o, event, d, e)) < 0 || (r = server_listen(*server, *d, o->socket, e)) < 0)
+		return r;
+	log_info(NULL, "version " VERSION " serves at %s", o->socket);
+	sd_notifyf(0, "READY=1\nSTATUS=Serving at %s.", o->socket);
+	r = sd_event_loop(event);
+	return r < 0 ? err_sys(e, r, NULL, "the event loop ended: %s", strerror(-r)) : 0;
+}
+
+static int complain(const struct err *e)
+{
+	char text[640];
+
+	log_error(NULL, "%s", err_str(e, text, sizeof(text)));
+	sd_notifyf(0, "STATUS=%s\nERRNO=%d", text, -e->code);
+	return e->mend ? EXIT_MEND : EXIT_REST;
+}
+
+int main(int argc, char **argv)
+{
+	struct options o = {
+		.socket = "/run/vnicd/vnicd.sock",
+		.state_dir = "/var/lib/vnicd",
+		.bpf_dir = "/sys/fs/bpf/vnicd",
+		.log_level = LOG_NOTE,
+	};
+	struct server *server = NULL;
+	struct daemon *d = NULL;
+	sd_event *event = NULL;
+	struct err e;
+	int r;
+
+	parse(argc, argv, &o);
+	log_set_level(o.log_level);
+	umask(022); /* the socket's directory is everybody's to enter */
+	raise_descriptors();
+	r = sd_event_default(&event);
+	if (r < 0)
+		r = err_sys(&e, r, NULL, "no event loop: %s", strerror(-r));
+	else
+		r = serve(&o, event, &server, &d, &e);
+	server_close(server);
+	daemon_close(d);
+	sd_event_unref(event);
+	return r < 0 ? complain(&e) : EXIT_SUCCESS;
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The difference of two nodes as operations. Each step looks at cur, which every emitted operation moves on, so that a
+ * later step never repeats an earlier one. No I/O, no clock, no globals.
+ */
+#include "vnicd/plan.h"
+
+#include <string.h>
+
+struct plan {
+	struct op_list *list;
+	struct node cur;
+	const struct node *want;
+	int r;
+};
+
+static void emit(struct plan *p, enum op_kind kind, enum op_on on, bool yes)
+{
+	if (p->r == 0)
+		p->r = op_emit(p->list, kind, on, yes, &p->cur, p->want);
+}
+
+static const struct tree *tree_of(const struct node *n, enum op_on on)
+{
+	return on == ON_IFB ? &n->rx : &n->tx;
+}
+
+static bool class_equal(const struct shape *a, const struct shape *b)
+{
+	return a->rate == b->rate && a->burst == b->burst && a->quantum == b->quantum;
+}
+
+static bool leaf_equal(const struct shape *a, const struct shape *b)
+{
+	return a->limit == b->limit && a->segment == b->segment && a->seg_burst == b->seg_burst;
+}
+
+/* Builds the wanted tree, or changes it in place. */
+static void tree_build(struct plan *p, enum op_on on)
+{
+	const struct tree *want = tree_of(p->want, on);
+	const struct tree *cur = tree_of(&p->cur, on);
+
+	if (!want->root)
+		return;
+	if (!cur->root)
+		emit(p, OP_ROOT_ADD, on, true);
+	if (!cur->cap)
+		emit(p, OP_CAP_ADD, on, true);
+	else if (!class_equal(&cur->shape, &want->shape))
+		emit(p, OP_CAP_SET, on, true);
+	if (!cur->leaf)
+		emit(p, OP_LEAF_ADD, on, true);
+	else if (!leaf_equal(&cur->shape, &want->shape))
+		emit(p, OP_LEAF_SET, on, true);
+}
+
+static void tree_remove(struct plan *p, enum op_on on)
+{
+	const struct tree *cur = tree_of(&p->cur, on);
+
+	if (cur->leaf)
+		emit(p, OP_LEAF_DEL, on, true);
+	if (cur->cap)
+		emit(p, OP_CAP_DEL, on, true);
+	if (cur->root)
+		emit(p, OP_ROOT_DEL, on, true);
+}
+
+/* Lets what waits under the cap out first, so that nothing is lost and nothing overtakes it. */
+static void tree_drain(struct plan *p, enum op_on on)
+{
+	struct node open = p->cur;
+
+	if (!tree_of(&p->cur, on)->cap || p->r < 0)
+		return;
+	op_tree(&open, on)->shape.rate = RATE_OPEN;
+	p->r = op_emit(p->list, OP_CAP_SET, on, true, &p->cur, &open);
+	emit(p, OP_DRAIN, on, true);
+}
+
+static void link_build(struct plan *p)
+{
+	const struct node *want = p->want;
+
+	if (!p->cur.link)
+		emit(p, OP_LINK_ADD, ON_LINK, true);
+	if (!p->cur.marked)
+		emit(p, OP_LINK_MARK, ON_LINK, true);
+	if (p->cur.mtu != want->mtu)
+		emit(p, OP_LINK_MTU, ON_LINK, true);
+	if (want->quiet && !p->cur.quiet)
+		emit(p, OP_LINK_QUIET, ON_LINK, true);
+}
+
+/* The kernel takes a moving link down and drops its qdiscs: done by us first, so that it can be undone. */
+static void link_move(struct plan *p)
+{
+	if (!p->cur.link || !strcmp(p->cur.port.zone, p->want->port.zone))
+		return;
+	if (p->cur.up)
+		emit(p, OP_LINK_UP, ON_LINK, false);
+	tree_remove(p, ON_LINK);
+	if (p->cur.prog.present)
+		emit(p, OP_PROG_DEL, ON_LINK, true);
+	emit(p, OP_LINK_MOVE, ON_LINK, true);
+}
+
+static void ifb_build(struct plan *p)
+{
+	if (!p->want->ifb)
+		return;
+	if (!p->cur.ifb)
+		emit(p, OP_LINK_ADD, ON_IFB, true);
+	if (!p->cur.ifb_marked)
+		emit(p, OP_LINK_MARK, ON_IFB, true);
+	if (!p->cur.ifb_quiet)
+		emit(p, OP_LINK_QUIET, ON_IFB, true);
+	tree_build(p, ON_IFB);
+	if (!p->cur.ifb_up)
+		emit(p, OP_LINK_UP, ON_IFB, true);
+}
+
+static void ifb_remove(struct plan *p)
+{
+	if (p->want->ifb || !p->cur.ifb)
+		return;
+	if (p->cur.ifb_up)
+		emit(p, OP_LINK_UP, ON_IFB, false);
+	tree_remove(p, ON_IFB);
+	emit(p, OP_LINK_DEL, ON_IFB, true);
+}
+
+static bool prog_drops(const struct prog *g)
+{
+	return g->present && (g->rx == HOOK_DROP || g->tx == HOOK_DROP);
+}
+
+static void prog_build(struct plan *p)
+{
+	const struct prog *want = &p->want->prog, *cur = &p->cur.prog;
+
+	if (!want->present)
+		return;
+	if (!cur->present)
+		emit(p, OP_PROG_ADD, ON_LINK, true);
+	else if (cur->rx != want->rx || cur->tx != want->tx || cur->group_rate != want->group_rate)
+		emit(p, OP_PROG_SET, ON_LINK, true);
+}
+
+static void remove_all(struct plan *p)
+{
+	if (p->cur.link && p->cur.up)
+		emit(p, OP_LINK_UP, ON_LINK, false);
+	if (p->cur.steer)
+		emit(p, OP_STEER_DEL, ON_IFB, true);
+	if (p->cur.prog.present)
+		emit(p, OP_PROG_DEL, ON_LINK, true);
+	ifb_remove(p);
+	if (p->cur.link)
+		emit(p, OP_LINK_DEL, ON_LINK, true);
+}
+
+static void caps_build(struct plan *p)
+{
+	if (prog_drops(&p->want->prog))
+		prog_build(p);
+	tree_build(p, ON_LINK);
+	ifb_build(p);
+	if (p->want->steer && !p->cur.steer)
+		emit(p, OP_STEER_ADD, ON_IFB, true);
+	prog_build(p);
+}
+
+static void caps_remove(struct plan *p)
+{
+	if (p->cur.steer && !p->want->steer) {
+		if (!prog_drops(&p->want->prog))
+			tree_drain(p, ON_IFB);
+		emit(p, OP_STEER_DEL, ON_IFB, true);
+	}
+	ifb_remove(p);
+	if (p->cur.tx.root && !p->want->tx.root) {
+		if (p->cur.up && !prog_drops(&p->want->prog))
+			tree_drain(p, ON_LINK);
+		tree_remove(p, ON_LINK);
+	}
+	if (p->cur.prog.present && !p->want->prog.present)
+		emit(p, OP_PROG_DEL, ON_LINK, true);
+}
+
+int plan_node(const struct node *want, const struct node *have, struct op_list *list)
+{
+	struct plan p = {.list = list, .cur = *have, .want = want};
+
+	if (!want->link) {
+		remove_all(&p);
+		return p.r;
+	}
+	link_move(&p);
+	link_build(&p);
+	if (p.cur.up && !want->up)
+		emit(&p, OP_LINK_UP, ON_LINK, false);
+	caps_build(&p);
+	caps_remove(&p);
+	if (!p.cur.up && want->up)
+		emit(&p, OP_LINK_UP, ON_LINK, true);
+	return p.r;
+}

@@ -1,0 +1,518 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Drives observe -> plan -> apply -> read back for requests, at start and on events. Holds no wire format and no
+ * netlink; what a link should be is want.c's, what differs is plan.c's.
+ */
+#include "vnicd/reconcile.h"
+
+#include "vnicd/apply.h"
+#include "vnicd/log.h"
+#include "vnicd/observe.h"
+#include "vnicd/plan.h"
+#include "vnicd/sampler.h"
+#include "vnicd/want.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One change with what was seen before and what is wanted after. */
+struct item {
+	struct change c;
+	struct node have, want;
+	bool zone_gone;
+};
+
+struct txn {
+	struct daemon *d;
+	struct item *items;
+	size_t count;
+	struct op_list ops;
+};
+
+static struct txn *txn_done(struct txn *t)
+{
+	op_list_free(&t->ops);
+	free(t->items);
+	t->items = NULL;
+	return NULL;
+}
+
+static struct vlink *subject(const struct change *c)
+{
+	return c->new ? c->new : c->old;
+}
+
+static void read_speed(struct daemon *d, const struct vlink *v)
+{
+	struct slink *parent = vlink_parent(d, v);
+
+	if (parent && want_percent(v))
+		parent->speed = observe_speed(d, parent->l.ifindex, NULL);
+}
+
+/* Steering through a parent whose hook is not ours yet, or that loses its last steered VNIC. */
+
+static int emit_hook(struct txn *t, enum op_kind kind, const struct node *like)
+{
+	struct node cur = *like;
+
+	return op_emit(&t->ops, kind, ON_PARENT, true, &cur, like);
+}
+
+/* Is another item of this transaction the one that decides about the parent of item i? The first one is. */
+static bool decided(const struct txn *t, size_t i)
+{
+	for (size_t j = 0; j < i; j++)
+		if (t->items[j].want.parent.ifindex == t->items[i].want.parent.ifindex)
+			return true;
+	return false;
+}
+
+/* How many VNICs the parent's hook will steer to once t is through. */
+static unsigned steered_after(const struct txn *t, int parent)
+{
+	struct slink *s = slink_find(t->d, parent);
+	unsigned n = s ? s->steered : 0;
+
+	for (size_t i = 0; i < t->count; i++) {
+		const struct item *it = &t->items[i];
+
+		n -= it->c.old && it->c.old->hook == parent;
+		n += it->want.steer && it->want.parent.ifindex == parent;
+	}
+	return n;
+}
+
+static int plan_hooks(struct txn *t, bool adding, struct err *e)
+{
+	for (size_t i = 0; i < t->count; i++) {
+		const struct node *n = &t->items[i].want;
+		bool there, wanted;
+		int r;
+
+		if (n->class != CLASS_VNIC || !n->parent.ifindex || decided(t, i))
+			continue;
+		r = observe_hook(t->d, n->parent.ifindex, &there, e);
+		if (r < 0)
+			return r;
+		wanted = steered_after(t, n->parent.ifindex) > 0;
+		if (adding && wanted && !there)
+			r = emit_hook(t, OP_HOOK_ADD, n);
+		else if (!adding && !wanted && there)
+			r = emit_hook(t, OP_HOOK_DEL, n);
+		if (r < 0)
+			return err_nomem(e);
+	}
+	return 0;
+}
+
+static int item_observe(struct txn *t, struct item *it, struct err *e)
+{
+	const struct vlink *at = it->c.old ? it->c.old : it->c.new;
+	int r = observe_vlink(t->d, at, prop_zone(&at->props), &it->have, &it->zone_gone, e);
+
+	if (r < 0)
+		return r;
+	read_speed(t->d, subject(&it->c));
+	want_node(t->d, subject(&it->c), &it->have, &it->want);
+	if (!it->c.new) {
+		it->want.link = it->want.ifb = it->want.steer = false;
+		it->want.prog = (struct prog){0};
+		it->want.tx = it->want.rx = (struct tree){0};
+	}
+	return 0;
+}
+
+static int txn_plan(struct txn *t, struct err *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < t->count && r == 0; i++)
+		r = item_observe(t, &t->items[i], e);
+	if (r < 0)
+		return r;
+	r = plan_hooks(t, true, e);
+	for (size_t i = 0; i < t->count && r == 0; i++)
+		if (plan_node(&t->items[i].want, &t->items[i].have, &t->ops) < 0)
+			r = err_nomem(e);
+	return r < 0 ? r : plan_hooks(t, false, e);
+}
+
+/* Reads back what was touched: 0, or an error that names the first thing the kernel did not keep. */
+static int item_check(struct txn *t, struct item *it, struct err *e)
+{
+	const struct vlink *v = subject(&it->c);
+	struct node now;
+	bool gone;
+	int r = observe_vlink(t->d, v, it->want.port.zone, &now, &gone, e);
+
+	if (r < 0)
+		return r;
+	if (!it->c.new && !now.link && !now.ifb && !now.prog.present && !now.steer)
+		return 0;
+	if (it->c.new && node_equal(&it->want, &now))
+		return 0;
+	return err_sys(e, -EIO, v->s.name, "the kernel did not keep what was set (%s): run vnicd with "
+		       "--log-level debug and report it", node_differs(&it->want, &now));
+}
+
+/* Hooks that only what was taken back needed. */
+static void restore_hooks(struct txn *t)
+{
+	for (size_t i = 0; i < t->count; i++) {
+		const struct node *n = &t->items[i].want;
+		struct slink *s = slink_find(t->d, n->parent.ifindex);
+		struct op_list ops = {0};
+		struct node cur = *n;
+		bool there = false;
+
+		if (n->class != CLASS_VNIC || !s || s->steered ||
+		    observe_hook(t->d, n->parent.ifindex, &there, NULL) < 0 || !there)
+			continue;
+		if (op_emit(&ops, OP_HOOK_DEL, ON_PARENT, true, &cur, n) == 0)
+			apply_ops(t->d->kernel, &ops, NULL);
+		op_list_free(&ops);
+	}
+}
+
+/* A half-done move left the link in either of its zones. */
+static int observe_either(struct txn *t, const struct item *it, struct node *ret, struct err *e)
+{
+	const struct vlink *v = subject(&it->c);
+	bool gone;
+	int r = observe_vlink(t->d, v, it->want.port.zone, ret, &gone, e);
+
+	if (r == 0 && !ret->link && strcmp(it->want.port.zone, it->have.port.zone) != 0)
+		r = observe_vlink(t->d, v, it->have.port.zone, ret, &gone, e);
+	return r;
+}
+
+/* Back to what was seen before, by plan: for when the operations went well but what follows them did not. */
+static void txn_restore(struct txn *t)
+{
+	char text[600];
+
+	for (size_t i = t->count; i-- > 0;) {
+		struct item *it = &t->items[i];
+		struct op_list ops = {0};
+		struct err e = {0};
+		struct node now;
+
+		if (observe_either(t, it, &now, &e) < 0 || plan_node(&it->have, &now, &ops) < 0 ||
+		    apply_ops(t->d->kernel, &ops, &e) < 0)
+			log_error(subject(&it->c)->s.name, "cannot put %s back as it was: %s",
+				  subject(&it->c)->s.name, err_str(&e, text, sizeof(text)));
+		op_list_free(&ops);
+	}
+	restore_hooks(t);
+}
+
+static int txn_apply(struct txn *t, struct err *e)
+{
+	int r = apply_ops(t->d->kernel, &t->ops, e);
+
+	for (size_t i = 0; i < t->count && r == 0; i++)
+		r = item_check(t, &t->items[i], e);
+	if (r < 0 && t->ops.count)
+		txn_restore(t);
+	return r;
+}
+
+/* The store's side. */
+
+static const char *intent_kind(const struct change *c)
+{
+	if (!c->old)
+		return "create";
+	return c->new ? "move" : "delete";
+}
+
+static bool needs_intent(const struct change *c)
+{
+	return !c->old || !c->new || strcmp(prop_zone(&c->old->props), prop_zone(&c->new->props)) != 0;
+}
+
+/* A number for what is created, so that its links carry it before its row is there. */
+static int take_number(struct daemon *d, struct vlink *v, struct err *e)
+{
+	int r = store_link_put(d->store, &v->s, e);
+
+	return r < 0 ? r : store_link_del(d->store, v->s.n, e);
+}
+
+static int save_intents(struct txn *t, struct err *e)
+{
+	int r = store_begin(t->d->store, e);
+
+	for (size_t i = 0; i < t->count && r == 0; i++) {
+		struct change *c = &t->items[i].c;
+
+		if (!c->old)
+			r = take_number(t->d, c->new, e);
+		else
+			r = store_counters_put(t->d->store, c->old->s.n, c->old->counters, e);
+		if (r == 0 && needs_intent(c))
+			r = store_intent_put(t->d->store, subject(c)->s.n, intent_kind(c), subject(c)->s.name,
+					     subject(c)->s.mac, prop_zone(&subject(c)->props), e);
+	}
+	if (r == 0)
+		return store_commit(t->d->store, e);
+	store_rollback(t->d->store);
+	return r;
+}
+
+static int save_props(struct daemon *d, const struct vlink *v, struct err *e)
+{
+	int r = 0;
+
+	for (int i = 0; i < PROP_COUNT && r == 0; i++)
+		r = v->props.value[i] ? store_prop_put(d->store, v->s.n, prop_rows[i].name, v->props.value[i], "", e)
+				      : store_prop_del(d->store, v->s.n, prop_rows[i].name, e);
+	return r;
+}
+
+static int save_link(struct daemon *d, struct vlink *v, struct err *e)
+{
+	int r = store_link_put(d->store, &v->s, e);
+
+	if (r == 0)
+		r = save_props(d, v, e);
+	return r < 0 ? r : store_counters_put(d->store, v->s.n, v->counters, e);
+}
+
+static int save_rows(struct txn *t, struct err *e)
+{
+	int r = store_begin(t->d->store, e);
+
+	for (size_t i = 0; i < t->count && r == 0; i++) {
+		struct change *c = &t->items[i].c;
+
+		r = c->new ? save_link(t->d, c->new, e) : store_link_del(t->d->store, c->old->s.n, e);
+	}
+	if (r == 0)
+		r = store_intents_clear(t->d->store, e);
+	if (r == 0)
+		return store_commit(t->d->store, e);
+	store_rollback(t->d->store);
+	return r;
+}
+
+/* The world's side, after everything is saved. */
+
+static void count_steered(struct daemon *d, int parent, int by)
+{
+	struct slink *s = parent ? slink_find(d, parent) : NULL;
+
+	if (s)
+		s->steered += (unsigned)by;
+}
+
+static void note_hook(struct daemon *d, struct vlink *v, const struct node *n)
+{
+	count_steered(d, v->hook, -1);
+	v->hook = n->steer ? n->parent.ifindex : 0;
+	count_steered(d, v->hook, 1);
+}
+
+static void item_commit(struct daemon *d, struct item *it)
+{
+	struct change *c = &it->c;
+
+	if (c->old && !c->new)
+		count_steered(d, c->old->hook, -1);
+	if (c->new) {
+		c->new->hook = c->old ? c->old->hook : 0;
+		c->new->lost[0] = '\0';
+		note_hook(d, c->new, &it->want);
+	}
+	if (c->old)
+		world_remove(d, c->old);
+	if (c->new)
+		world_add(d, c->new);
+}
+
+static void txn_commit(struct txn *t)
+{
+	for (size_t i = 0; i < t->count; i++)
+		item_commit(t->d, &t->items[i]);
+	for (size_t i = 0; i < t->count; i++)
+		if (t->items[i].c.new)
+			observe_subnets(t->d, t->items[i].c.new);
+}
+
+/* New links must be found by the next request, whenever their notification is read. */
+static void txn_refresh(struct txn *t)
+{
+	for (size_t i = 0; i < t->ops.count; i++) {
+		const struct op *op = &t->ops.ops[i];
+
+		if (op->kind == OP_LINK_ADD && !op_port(&op->to, op->on)->zone[0])
+			observe_refresh(t->d, op_port(&op->to, op->on)->ifindex);
+		if (op->kind == OP_LINK_DEL && !op_port(&op->from, op->on)->zone[0])
+			observe_refresh(t->d, op_port(&op->from, op->on)->ifindex);
+	}
+}
+
+static int txn_open(struct txn *t, struct daemon *d, const struct change *changes, size_t count, struct err *e)
+{
+	*t = (struct txn){.d = d, .items = calloc(count, sizeof(*t->items)), .count = count};
+	if (!t->items)
+		return err_nomem(e);
+	for (size_t i = 0; i < count; i++)
+		t->items[i].c = changes[i];
+	return 0;
+}
+
+int reconcile_run(struct daemon *d, struct change *changes, size_t count, struct err *e)
+{
+	struct txn t;
+	int r = txn_open(&t, d, changes, count, e);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < count; i++)
+		if (changes[i].old)
+			sampler_collect(d, changes[i].old);
+	r = save_intents(&t, e);
+	if (r == 0)
+		r = txn_plan(&t, e);
+	if (r == 0)
+		r = txn_apply(&t, e);
+	if (r == 0) {
+		for (size_t i = 0; i < count; i++)
+			if (changes[i].old && changes[i].new)
+				memcpy(changes[i].new->counters, changes[i].old->counters,
+				       sizeof(changes[i].new->counters));
+		r = save_rows(&t, e);
+		if (r < 0)
+			txn_restore(&t);
+	}
+	if (r < 0)
+		store_intents_clear(d->store, NULL);
+	else
+		txn_commit(&t);
+	txn_refresh(&t);
+	txn_done(&t);
+	return r;
+}
+
+/* At start and on events: links that are in the world already. */
+
+static void mark_lost(struct vlink *v, const char *why)
+{
+	if (strcmp(v->lost, why) != 0)
+		log_warning(v->s.name, "%s is lost: %s", v->s.name, why);
+	snprintf(v->lost, sizeof(v->lost), "%s", why);
+}
+
+static int bring_in_line(struct txn *t, struct err *e)
+{
+	int r = plan_hooks(t, true, e);
+
+	if (r == 0 && plan_node(&t->items[0].want, &t->items[0].have, &t->ops) < 0)
+		r = err_nomem(e);
+	if (r == 0)
+		r = plan_hooks(t, false, e);
+	return r < 0 ? r : txn_apply(t, e);
+}
+
+/* Is everything there that v needs to be made? Else says what is missing. */
+static bool can_be_made(const struct daemon *d, const struct vlink *v, bool zone_gone, char *why, size_t size)
+{
+	char over[IFNAMSIZ];
+
+	if (zone_gone)
+		snprintf(why, size, "zone %s is gone", prop_zone(&v->props));
+	else if (v->s.class == CLASS_VNIC && !vlink_parent(d, v))
+		snprintf(why, size, "its parent %s is not there", vlink_over(d, v, over));
+	else
+		return true;
+	return false;
+}
+
+static void in_zone(struct daemon *d, struct vlink *v, const char *zone, bool create, bool raise)
+{
+	struct change c = {.old = v, .new = v};
+	struct err e = {0};
+	char why[sizeof(v->lost)], text[600];
+	struct item *it;
+	struct txn t;
+
+	if (txn_open(&t, d, &c, 1, &e) < 0)
+		return;
+	it = &t.items[0];
+	read_speed(d, v);
+	if (observe_vlink(d, v, zone, &it->have, &it->zone_gone, &e) < 0) {
+		mark_lost(v, err_str(&e, text, sizeof(text)));
+		goto out;
+	}
+	want_node(d, v, &it->have, &it->want);
+	if (raise)
+		it->want.up = !v->s.down;
+	if (!it->have.link && !can_be_made(d, v, it->zone_gone, why, sizeof(why))) {
+		mark_lost(v, why);
+		goto out;
+	}
+	if (!it->have.link && !create) {
+		mark_lost(v, "it is not where it was put: somebody deleted or moved it (delete-vnic works on it)");
+		goto out;
+	}
+	if (bring_in_line(&t, &e) < 0) {
+		mark_lost(v, err_str(&e, text, sizeof(text)));
+		goto out;
+	}
+	v->lost[0] = '\0';
+	note_hook(d, v, &it->want);
+	txn_refresh(&t);
+	observe_subnets(d, v);
+out:
+	txn_done(&t);
+}
+
+void reconcile_link(struct daemon *d, struct vlink *v, bool create)
+{
+	in_zone(d, v, prop_zone(&v->props), create, false);
+}
+
+void reconcile_moved(struct daemon *d, struct vlink *v, const char *zone)
+{
+	in_zone(d, v, zone, false, true);
+}
+
+int reconcile_delete(struct daemon *d, struct vlink *v, struct err *e)
+{
+	struct change c = {.old = v};
+
+	return reconcile_run(d, &c, 1, e);
+}
+
+void reconcile_orphan(struct daemon *d, const struct node *like)
+{
+	struct vlink v = {.s = {.n = like->n, .class = like->class, .mac = like->mac}};
+	struct op_list ops = {0};
+	struct node have, want = {.n = like->n, .class = like->class};
+	struct err e = {0};
+	char text[600];
+	bool gone;
+
+	memcpy(v.s.name, like->port.name, sizeof(v.s.name));
+	log_info(like->port.name, "removing %s (number %u), left behind by an interrupted command",
+		 like->port.name, like->n);
+	if (observe_vlink(d, &v, like->port.zone, &have, &gone, &e) < 0 || plan_node(&want, &have, &ops) < 0 ||
+	    apply_ops(d->kernel, &ops, &e) < 0)
+		log_error(like->port.name, "cannot remove %s: %s", like->port.name, err_str(&e, text, sizeof(text)));
+	op_list_free(&ops);
+}
+
+void reconcile_percent(struct daemon *d, struct slink *parent)
+{
+	uint64_t speed = observe_speed(d, parent->l.ifindex, NULL);
+	struct vlink *v, *next;
+
+	if (speed == parent->speed || !speed)
+		return;
+	HASH_ITER (hh_n, d->by_n, v, next)
+		if (want_percent(v) && vlink_parent(d, v) == parent && !v->lost[0])
+			reconcile_link(d, v, false);
+}

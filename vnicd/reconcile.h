@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Making the kernel equal to the desired world: observe, plan, apply, read back; and saving it, one transaction a
+ * request. The only caller of plan and apply.
+ */
+#pragma once
+
+#include "vnicd/world.h"
+
+/* old NULL: created. new NULL: deleted. Both: changed; new is a copy of old (same n). */
+struct change {
+	struct vlink *old, *new;
+};
+
+/*
+ * All of it or none: intents saved, operations applied and read back, rows saved, world updated. On success the
+ * world owns every new and has freed every old; on failure nothing has changed, and the new ones are still the
+ * caller's. A created vlink with n 0 gets its number.
+ */
+int reconcile_run(struct daemon *d, struct change *changes, size_t count, struct err *e);
+
+/*
+ * Brings links already in the world in line with the kernel, each on its own: v is adopted, mended, or marked
+ * lost. create: what is missing is made again (a new world); else it becomes lost.
+ */
+void reconcile_link(struct daemon *d, struct vlink *v, bool create);
+/* The same for a link that an interrupted move may have left in zone. */
+void reconcile_moved(struct daemon *d, struct vlink *v, const char *zone);
+/* Finishes an interrupted deletion; v is freed. */
+int reconcile_delete(struct daemon *d, struct vlink *v, struct err *e);
+/* Removes what hangs on n without a row: orphans of a killed daemon. like: where its link is, if anywhere. */
+void reconcile_orphan(struct daemon *d, const struct node *like);
+/* After a change of the parent's speed: caps in percent. */
+void reconcile_percent(struct daemon *d, struct slink *parent);

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The method table and its generic checks; the work is in change.c, show.c and sampler.c. */
+#include "vnicd/request.h"
+
+#include "vnicd/change.h"
+#include "vnicd/sampler.h"
+#include "vnicd/session.h"
+#include "vnicd/show.h"
+
+#include <string.h>
+
+#define PARAMS_MAX 7
+
+static const struct method {
+	const char *name;
+	bool changes;
+	void (*fn)(struct daemon *d, struct call *c);
+	struct {
+		const char *name;
+		json_type type;
+	} params[PARAMS_MAX];
+} methods[] = {
+	{"CreateVnic",
+	 true,
+	 change_create_vnic,
+	 {{"link", JSON_STRING},
+	  {"name", JSON_STRING},
+	  {"mac", JSON_STRING},
+	  {"prefix", JSON_STRING},
+	  {"down", JSON_TRUE},
+	  {"props", JSON_ARRAY}}},
+	{"DeleteVnic", true, change_delete_vnic, {{"names", JSON_ARRAY}}},
+	{"CreateEtherstub", true, change_create_etherstub, {{"name", JSON_STRING}, {"props", JSON_ARRAY}}},
+	{"DeleteEtherstub", true, change_delete_etherstub, {{"names", JSON_ARRAY}}},
+	{"SetLinkprop", true, change_set_linkprop, {{"link", JSON_STRING}, {"props", JSON_ARRAY}}},
+	{"ResetLinkprop", true, change_reset_linkprop, {{"link", JSON_STRING}, {"props", JSON_ARRAY}}},
+	{"ShowLink", false, show_link, {{"name", JSON_STRING}, {"all", JSON_TRUE}}},
+	{"ShowPhys", false, show_phys, {{"name", JSON_STRING}}},
+	{"ShowVnic", false, show_vnic, {{"name", JSON_STRING}, {"link", JSON_STRING}}},
+	{"ShowEtherstub", false, show_etherstub, {{"name", JSON_STRING}}},
+	{"ShowLinkprop", false, show_linkprop, {{"link", JSON_STRING}, {"props", JSON_ARRAY}}},
+	{"ShowStats",
+	 false,
+	 sampler_show,
+	 {{"names", JSON_ARRAY}, {"interval", JSON_INTEGER}, {"count", JSON_INTEGER}}},
+};
+
+static bool type_fits(const json_t *v, json_type type)
+{
+	return json_is_null(v) || json_typeof(v) == type || (type == JSON_TRUE && json_is_false(v));
+}
+
+/* The first parameter the method does not have, or has with another type; NULL when all are right. */
+static const char *bad_param(const struct method *m, json_t *params)
+{
+	const char *key;
+	json_t *value;
+
+	json_object_foreach(params, key, value) {
+		bool known = false;
+
+		for (int i = 0; i < PARAMS_MAX && m->params[i].name && !known; i++)
+			known = !strcmp(m->params[i].name, key) && type_fits(value, m->params[i].type);
+		if (!known)
+			return key;
+	}
+	return NULL;
+}
+
+void request_handle(struct daemon *d, struct call *c)
+{
+	for (size_t i = 0; i < sizeof(methods) / sizeof(*methods); i++) {
+		const struct method *m = &methods[i];
+		const char *bad;
+
+		if (strcmp(m->name, call_method(c)) != 0)
+			continue;
+		bad = bad_param(m, call_params(c));
+		if (bad)
+			call_invalid(c, bad);
+		else if (m->changes && !call_may_change(c))
+			call_denied(c);
+		else
+			m->fn(d, c);
+		return;
+	}
+	call_not_found(c);
+}

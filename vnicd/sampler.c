@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Reads counters from the kernel, adds what earlier objects had counted, and sends them: once, or at intervals.
+ * Never changes a link.
+ */
+#include "vnicd/sampler.h"
+
+#include "lib/kern/kern.h"
+#include "vnicd/session.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <utlist.h>
+
+#define INTERVAL_MAX 86400
+
+/* One client's live statistics. */
+struct stream {
+	struct daemon *d;
+	struct call *call;
+	sd_event_source *timer;
+	json_t *names; /* array of link names, or NULL for all */
+	uint64_t interval_us, next_us;
+	json_int_t left; /* replies still to send; 0 = until the peer goes */
+	struct stream *prev, *next;
+};
+
+static void step_links(struct vlink *v, const struct link_stats *s)
+{
+	const uint64_t now[] = {s->ipackets, s->rbytes, s->ierrors, s->idrops,
+				s->opackets, s->obytes, s->oerrors, s->odrops};
+
+	for (int i = 0; i < 8; i++)
+		counter_step(&v->counters[CTR_IPACKETS + i], now[i]);
+}
+
+static void step_drops(struct vlink *v, const struct drop_stats *s)
+{
+	counter_step(&v->counters[CTR_TX_LEAF], s->tx_leaf);
+	counter_step(&v->counters[CTR_RX_LEAF], s->rx_leaf);
+	counter_step(&v->counters[CTR_RX_GROUP], s->rx_group);
+	counter_step(&v->counters[CTR_TX_BLOCKED], s->tx_blocked);
+}
+
+static bool capped(const struct vlink *v)
+{
+	return prop_cap(&v->props, false).kind != BW_NONE || prop_cap(&v->props, true).kind != BW_NONE;
+}
+
+void sampler_collect(struct daemon *d, struct vlink *v)
+{
+	const char *zone = prop_zone(&v->props);
+	struct node key = {.n = v->s.n, .class = v->s.class};
+	struct drop_stats drops;
+	struct link_stats stats;
+	struct sys_link l;
+
+	if (v->lost[0] || d->kernel->ops->link(d->kernel, zone, 0, v->s.name, &l, NULL) < 0)
+		return;
+	if (d->kernel->ops->stats(d->kernel, zone, l.ifindex, &stats, NULL) == 0)
+		step_links(v, &stats);
+	if (!capped(v))
+		return;
+	snprintf(key.port.zone, sizeof(key.port.zone), "%s", zone);
+	memcpy(key.port.name, v->s.name, sizeof(key.port.name));
+	key.port.ifindex = l.ifindex;
+	node_ifb_name(v->s.n, key.ifb_port.name);
+	if (d->kernel->ops->drops(d->kernel, &key, &drops, NULL) == 0)
+		step_drops(v, &drops);
+}
+
+static uint64_t total(const struct vlink *v, enum counter_id id)
+{
+	return v->counters[id].base + v->counters[id].last;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+static json_t *row(const char *name, const struct link_stats *s)
+{
+	return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "link", name, "time",
+			 (json_int_t)now_ns(), "ipackets", (json_int_t)s->ipackets, "rbytes",
+			 (json_int_t)s->rbytes, "ierrors", (json_int_t)s->ierrors, "idrops",
+			 (json_int_t)s->idrops, "opackets", (json_int_t)s->opackets, "obytes",
+			 (json_int_t)s->obytes, "oerrors", (json_int_t)s->oerrors, "odrops",
+			 (json_int_t)s->odrops);
+}
+
+static json_t *vlink_row(struct daemon *d, struct vlink *v)
+{
+	struct link_stats s;
+
+	sampler_collect(d, v);
+	s = (struct link_stats){
+		.ipackets = total(v, CTR_IPACKETS),
+		.rbytes = total(v, CTR_RBYTES),
+		.ierrors = total(v, CTR_IERRORS),
+		.idrops = total(v, CTR_IDROPS) + total(v, CTR_RX_LEAF) + total(v, CTR_RX_GROUP),
+		.opackets = total(v, CTR_OPACKETS),
+		.obytes = total(v, CTR_OBYTES),
+		.oerrors = total(v, CTR_OERRORS),
+		.odrops = total(v, CTR_ODROPS) + total(v, CTR_TX_LEAF) + total(v, CTR_TX_BLOCKED),
+	};
+	return row(v->s.name, &s);
+}
+
+static bool asked_for(const json_t *names, const char *name)
+{
+	size_t i;
+	json_t *n;
+
+	if (!names)
+		return true;
+	json_array_foreach(names, i, n)
+		if (!strcmp(json_string_value(n), name))
+			return true;
+	return false;
+}
+
+struct gather {
+	struct daemon *d;
+	const json_t *names;
+	json_t *rows;
+};
+
+/* Links that are not ours: the kernel's own counters. */
+static int gather_foreign(int ifindex, const struct link_stats *s, void *arg)
+{
+	struct gather *g = arg;
+	struct slink *l = slink_find(g->d, ifindex);
+	enum link_class class;
+
+	if (l && !vlink_of_sys(g->d, &l->l, &class) && asked_for(g->names, l->l.name))
+		json_array_append_new(g->rows, row(l->l.name, s));
+	return 0;
+}
+
+static int by_link(const void *a, const void *b)
+{
+	json_t *const *x = a, *const *y = b;
+
+	return strverscmp(json_string_value(json_object_get(*x, "link")),
+			  json_string_value(json_object_get(*y, "link")));
+}
+
+static json_t *sorted(json_t *rows)
+{
+	size_t n = json_array_size(rows);
+	json_t **at = calloc(n + 1, sizeof(*at));
+	json_t *out = json_array();
+
+	for (size_t i = 0; at && i < n; i++)
+		at[i] = json_array_get(rows, i);
+	if (at)
+		qsort(at, n, sizeof(*at), by_link);
+	for (size_t i = 0; at && i < n; i++)
+		json_array_append(out, at[i]);
+	free(at);
+	json_decref(rows);
+	return out;
+}
+
+static json_t *gather(struct daemon *d, const json_t *names)
+{
+	struct gather g = {.d = d, .names = names, .rows = json_array()};
+	struct vlink *v, *next;
+
+	d->kernel->ops->stats_all(d->kernel, gather_foreign, &g, NULL);
+	HASH_ITER (hh_n, d->by_n, v, next)
+		if (!v->lost[0] && asked_for(names, v->s.name))
+			json_array_append_new(g.rows, vlink_row(d, v));
+	return json_pack("{s:o}", "stats", sorted(g.rows));
+}
+
+static void stream_free(struct stream *s)
+{
+	DL_DELETE(s->d->streams, s);
+	sd_event_source_disable_unref(s->timer);
+	json_decref(s->names);
+	free(s);
+}
+
+static void stream_gone(void *arg)
+{
+	stream_free(arg);
+}
+
+static int stream_tick(sd_event_source *source, uint64_t usec, void *arg)
+{
+	struct stream *s = arg;
+	struct call *call = s->call;
+	json_t *reply = gather(s->d, s->names);
+
+	(void)usec;
+	if (s->left && --s->left == 0) {
+		call_on_gone(call, NULL, NULL);
+		stream_free(s);
+		call_reply(call, reply, false);
+		return 0;
+	}
+	s->next_us += s->interval_us;
+	sd_event_source_set_time(source, s->next_us);
+	sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+	call_reply(call, reply, true);
+	return 0;
+}
+
+static void stream_start(struct daemon *d, struct call *c, json_t *names, json_int_t interval, json_int_t count)
+{
+	struct stream *s = calloc(1, sizeof(*s));
+	struct err e = {0};
+
+	if (!s) {
+		err_nomem(&e);
+		call_fail(c, &e);
+		return;
+	}
+	*s = (struct stream){.d = d, .call = c, .names = json_incref(names), .left = count};
+	s->interval_us = (uint64_t)interval * 1000000;
+	DL_APPEND(d->streams, s);
+	call_on_gone(c, stream_gone, s);
+	sd_event_now(d->event, CLOCK_MONOTONIC, &s->next_us);
+	if (sd_event_add_time(d->event, &s->timer, CLOCK_MONOTONIC, s->next_us, 1000, stream_tick, s) < 0) {
+		err_sys(&e, -ENOMEM, NULL, "cannot start a timer");
+		call_on_gone(c, NULL, NULL);
+		stream_free(s);
+		call_fail(c, &e);
+	}
+}
+
+/* 0, or an error that names the first name that is no link. */
+static int check_names(struct daemon *d, const json_t *names, struct err *e)
+{
+	size_t i;
+	json_t *n;
+
+	json_array_foreach(names, i, n) {
+		const char *name = json_string_value(n);
+
+		if (!name)
+			return err_user(e, -EINVAL, "names", "not a list of link names");
+		if (!vlink_find(d, name) && !slink_by_name(d, name))
+			return err_user(e, -ENODEV, name, "no such link");
+	}
+	return 0;
+}
+
+void sampler_show(struct daemon *d, struct call *c)
+{
+	json_t *params = call_params(c), *names = json_object_get(params, "names");
+	json_int_t interval = json_integer_value(json_object_get(params, "interval"));
+	json_int_t count = json_integer_value(json_object_get(params, "count"));
+	struct err e = {0};
+
+	if (json_array_size(names) == 0)
+		names = NULL;
+	if (check_names(d, names, &e) < 0)
+		call_fail(c, &e);
+	else if (!call_more(c))
+		call_reply(c, gather(d, names), false);
+	else if (interval < 1 || interval > INTERVAL_MAX)
+		call_invalid(c, "interval");
+	else if (count < 0)
+		call_invalid(c, "count");
+	else
+		stream_start(d, c, names, interval, count);
+}
+
+void sampler_save(struct daemon *d)
+{
+	struct vlink *v, *next;
+
+	if (store_begin(d->store, NULL) < 0)
+		return;
+	HASH_ITER (hh_n, d->by_n, v, next) {
+		sampler_collect(d, v);
+		store_counters_put(d->store, v->s.n, v->counters, NULL);
+	}
+	store_commit(d->store, NULL);
+}

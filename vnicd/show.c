@@ -1,0 +1,522 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Rows for show-link, -phys, -vnic, -etherstub and -linkprop. Columns and text are the CLI's. */
+#include "vnicd/show.h"
+
+#include "vnicd/observe.h"
+#include "vnicd/parent.h"
+#include "vnicd/session.h"
+#include "vnicd/want.h"
+
+#include <errno.h>
+#include <linux/if.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How a link of ours is now. */
+struct status {
+	bool there;
+	struct sys_link l;
+	const char *state;
+	char why[600];
+};
+
+static const char *state_word(const struct sys_link *l)
+{
+	static const char *const words[] = {[IF_OPER_UNKNOWN] = "unknown", [IF_OPER_UP] = "up"};
+
+	if (!(l->flags & IFF_UP))
+		return "down";
+	/* Kinds that never tell a state (dummy, tun, lo) are up when they run. */
+	if (l->operstate == IF_OPER_UNKNOWN && (l->flags & (IFF_RUNNING | IFF_LOOPBACK)))
+		return l->flags & IFF_LOOPBACK ? "unknown" : "up";
+	if (l->operstate < sizeof(words) / sizeof(*words) && words[l->operstate])
+		return words[l->operstate];
+	return "down";
+}
+
+static void join_why(struct status *s, const char *text)
+{
+	size_t len = strlen(s->why);
+
+	if (text[0])
+		snprintf(s->why + len, sizeof(s->why) - len, "%s%s", len ? "; " : "", text);
+}
+
+/* Looks again each time: zones send the daemon no notifications. */
+static void find_vlink(struct daemon *d, struct vlink *v, struct status *s)
+{
+	const char *zone = prop_zone(&v->props);
+	struct slink *own = zone[0] ? NULL : slink_by_name(d, v->s.name);
+	enum link_class class;
+	char text[300];
+	int r = -ENODEV;
+
+	if (own) {
+		s->l = own->l;
+		r = 0;
+	} else if (zone[0]) {
+		r = observe_find(d, zone, v->s.name, &s->l, NULL);
+	}
+	if (r == 0 && vlink_of_sys(d, &s->l, &class) != v)
+		r = -ENODEV;
+	s->there = r == 0 && !v->lost[0];
+	if (v->lost[0] || r == 0)
+		return;
+	if (r == -ENOENT)
+		snprintf(text, sizeof(text), "zone %s is gone", zone);
+	else
+		snprintf(text, sizeof(text), "it is not in %s%s any more: somebody deleted, moved or renamed it",
+			 zone[0] ? "zone " : "this namespace", zone);
+	join_why(s, text);
+}
+
+static void down_reason(struct daemon *d, const struct vlink *v, struct status *s)
+{
+	struct slink *parent = vlink_parent(d, v);
+	char text[IFNAMSIZ + 40];
+
+	if (strcmp(s->state, "down") != 0)
+		return;
+	if (!(s->l.flags & IFF_UP)) {
+		join_why(s, "taken down: 'ip link set up' brings it up");
+	} else if (parent && strcmp(state_word(&parent->l), "up") != 0) {
+		snprintf(text, sizeof(text), "its parent %s is down", parent->l.name);
+		join_why(s, text);
+	}
+}
+
+static void status_of(struct daemon *d, struct vlink *v, struct status *s)
+{
+	*s = (struct status){0};
+	find_vlink(d, v, s);
+	if (!s->there) {
+		s->state = "lost";
+		join_why(s, v->lost);
+		return;
+	}
+	s->state = state_word(&s->l);
+	down_reason(d, v, s);
+	join_why(s, v->warn);
+}
+
+/* Absent rather than empty: an unset value has no key. */
+static void set_str(json_t *o, const char *key, const char *value)
+{
+	if (value[0])
+		json_object_set_new(o, key, json_string(value));
+}
+
+static void set_int(json_t *o, const char *key, uint64_t value)
+{
+	json_object_set_new(o, key, json_integer((json_int_t)value));
+}
+
+static const char *str_param(struct call *c, const char *key)
+{
+	return json_string_value(json_object_get(call_params(c), key));
+}
+
+static void no_such(struct call *c, const char *name, const char *what)
+{
+	struct err e = {0};
+
+	err_user(&e, -ENODEV, name, "no such %s", what);
+	call_fail(c, &e);
+}
+
+/* A list of rows under key is the reply; a name that matched nothing is an error. */
+static void reply_rows(struct call *c, const char *key, json_t *rows, const char *name, const char *what)
+{
+	if (name && json_array_size(rows) == 0) {
+		json_decref(rows);
+		no_such(c, name, what);
+		return;
+	}
+	call_reply(c, json_pack("{s:o}", key, rows), false);
+}
+
+/* show-link */
+
+static const char *lower_name(const struct daemon *d, const struct sys_link *l, char buf[IFNAMSIZ + 32])
+{
+	const struct slink *s = l->lower ? slink_find(d, l->lower) : NULL;
+
+	if (l->lower && l->lower_foreign)
+		snprintf(buf, IFNAMSIZ + 32, "?");
+	else
+		snprintf(buf, IFNAMSIZ + 32, "%s", s && l->lower != l->ifindex ? s->l.name : "");
+	return buf;
+}
+
+static json_t *link_row(const char *name, const char *class, const struct sys_link *l, const char *state,
+			const char *over)
+{
+	char mac[18];
+	json_t *o = json_pack("{s:s, s:s, s:I, s:s}", "link", name, "class", class, "mtu", (json_int_t)l->mtu,
+			      "state", state);
+
+	set_str(o, "over", over);
+	if (l->ifindex)
+		set_int(o, "ifindex", (uint64_t)l->ifindex);
+	set_str(o, "kind", l->kind);
+	if (l->has_mac)
+		set_str(o, "macvalue", mac_str(l->mac, mac));
+	return o;
+}
+
+static json_t *vlink_link_row(struct daemon *d, struct vlink *v)
+{
+	char over[IFNAMSIZ];
+	struct status s;
+	json_t *o;
+
+	status_of(d, v, &s);
+	if (!s.there) {
+		s.l = (struct sys_link){.mtu = want_mtu(d, v), .mac = v->s.mac, .has_mac = true};
+	}
+	o = link_row(v->s.name, link_class_str(v->s.class), &s.l, s.state, vlink_over(d, v, over));
+	set_str(o, "zone", prop_zone(&v->props));
+	set_str(o, "why", s.why);
+	return o;
+}
+
+static int by_index(struct slink *a, struct slink *b)
+{
+	return a->l.ifindex - b->l.ifindex;
+}
+
+static int by_number(struct vlink *a, struct vlink *b)
+{
+	return a->s.n < b->s.n ? -1 : a->s.n > b->s.n;
+}
+
+void show_link(struct daemon *d, struct call *c)
+{
+	const char *name = str_param(c, "name");
+	bool all = json_is_true(json_object_get(call_params(c), "all"));
+	json_t *rows = json_array();
+	struct slink *s, *snext;
+	struct vlink *v, *vnext;
+	char over[IFNAMSIZ + 32];
+	enum link_class class;
+
+	HASH_SRT(hh, d->links, by_index);
+	HASH_SRT(hh_n, d->by_n, by_number);
+	HASH_ITER (hh, d->links, s, snext) {
+		v = vlink_of_sys(d, &s->l, &class);
+		if ((v && (class != CLASS_IFB || !all)) || (name && strcmp(name, s->l.name) != 0))
+			continue;
+		json_array_append_new(rows, link_row(s->l.name, sys_class(d, &s->l), &s->l, state_word(&s->l),
+						     lower_name(d, &s->l, over)));
+	}
+	HASH_ITER (hh_n, d->by_n, v, vnext)
+		if (!name || !strcmp(name, v->s.name))
+			json_array_append_new(rows, vlink_link_row(d, v));
+	reply_rows(c, "links", rows, name, "link");
+}
+
+/* show-phys */
+
+static json_t *phys_row(struct daemon *d, const struct sys_link *l)
+{
+	static const char *const duplex_words[] = {"half", "full", "unknown"};
+	int duplex;
+	uint64_t speed = observe_speed(d, l->ifindex, &duplex);
+	json_t *o = json_pack("{s:s, s:s, s:s, s:s}", "link", l->name, "media", "Ethernet", "state",
+			      state_word(l), "duplex", duplex_words[duplex]);
+
+	if (speed)
+		set_int(o, "speed", speed);
+	set_str(o, "device", l->bus[0] ? l->bus : l->name);
+	return o;
+}
+
+void show_phys(struct daemon *d, struct call *c)
+{
+	const char *name = str_param(c, "name");
+	json_t *rows = json_array();
+	struct slink *s, *next;
+	enum link_class class;
+	struct err e = {0};
+
+	HASH_SRT(hh, d->links, by_index);
+	HASH_ITER (hh, d->links, s, next) {
+		if (name && strcmp(name, s->l.name) != 0)
+			continue;
+		if (!vlink_of_sys(d, &s->l, &class) && parent_check(d, &s->l, &e) == 0)
+			json_array_append_new(rows, phys_row(d, &s->l));
+		else if (name && e.code) {
+			json_decref(rows);
+			call_fail(c, &e);
+			return;
+		}
+	}
+	reply_rows(c, "phys", rows, name, "physical link");
+}
+
+/* show-vnic */
+
+static void set_caps(struct daemon *d, json_t *o, const struct vlink *v)
+{
+	static const struct {
+		const char *key;
+		bool tx;
+	} dirs[] = {{"maxbw_rx", false}, {"maxbw_tx", true}};
+	struct slink *parent = vlink_parent(d, v);
+	uint64_t speed = parent && want_percent(v) ? observe_speed(d, parent->l.ifindex, NULL) : 0;
+
+	for (size_t i = 0; i < 2; i++) {
+		struct eff_cap cap = want_cap(v, dirs[i].tx, speed);
+
+		if (cap.blocked || cap.rate)
+			set_int(o, dirs[i].key, cap.rate);
+	}
+}
+
+/* What holds the cap: nothing without one; in a zone its user can take the TX side away. */
+static const char *enforcer(const struct vlink *v)
+{
+	if (prop_cap(&v->props, false).kind == BW_NONE && prop_cap(&v->props, true).kind == BW_NONE)
+		return "";
+	return prop_zone(&v->props)[0] ? "vnic (tenant can remove)" : "vnic";
+}
+
+static void set_speed(struct daemon *d, json_t *o, const struct vlink *v)
+{
+	struct slink *parent = vlink_parent(d, v);
+	uint64_t speed = parent ? observe_speed(d, parent->l.ifindex, NULL) : 0;
+	struct eff_cap rx = want_cap(v, false, speed), tx = want_cap(v, true, speed);
+	uint64_t cap = rx.rate > tx.rate ? rx.rate : tx.rate;
+
+	if (cap || speed)
+		set_int(o, "speed", cap ? cap : speed);
+}
+
+static const char *mac_type_word(const struct vlink *v)
+{
+	return v->s.mac_type == MAC_FIXED ? "fixed" : "random";
+}
+
+static json_t *vnic_row(struct daemon *d, struct vlink *v)
+{
+	char over[IFNAMSIZ], mac[18], bandwidth[128];
+	struct status s;
+	json_t *o;
+
+	status_of(d, v, &s);
+	o = json_pack("{s:s, s:s, s:s, s:I, s:s}", "link", v->s.name, "mactype", mac_type_word(v), "macvalue",
+		      mac_str(v->s.mac, mac), "mtu", (json_int_t)(s.there ? s.l.mtu : want_mtu(d, v)), "state",
+		      s.state);
+	set_str(o, "over", vlink_over(d, v, over));
+	set_str(o, "bandwidth", prop_bandwidth(&v->props, bandwidth, sizeof(bandwidth)));
+	set_caps(d, o, v);
+	set_speed(d, o, v);
+	set_str(o, "zone", prop_zone(&v->props));
+	if (s.there)
+		set_int(o, "ifindex", (uint64_t)s.l.ifindex);
+	set_str(o, "enforcer", enforcer(v));
+	set_str(o, "why", s.why);
+	return o;
+}
+
+void show_vnic(struct daemon *d, struct call *c)
+{
+	const char *name = str_param(c, "name"), *link = str_param(c, "link");
+	char over[IFNAMSIZ];
+	json_t *rows = json_array();
+	struct vlink *v, *next;
+	struct sys_link l;
+
+	/* By an altname, too. */
+	if (link && !slink_by_name(d, link) && observe_find(d, "", link, &l, NULL) == 0)
+		link = l.name;
+	if (link && !slink_by_name(d, link) && !vlink_find(d, link)) {
+		json_decref(rows);
+		no_such(c, link, "link");
+		return;
+	}
+	HASH_SRT(hh_n, d->by_n, by_number);
+	HASH_ITER (hh_n, d->by_n, v, next)
+		if (v->s.class == CLASS_VNIC && (!name || !strcmp(name, v->s.name)) &&
+		    (!link || !strcmp(link, vlink_over(d, v, over))))
+			json_array_append_new(rows, vnic_row(d, v));
+	reply_rows(c, "vnics", rows, name, link ? "VNIC on that link" : "VNIC");
+}
+
+/* show-etherstub */
+
+static json_t *stub_row(struct daemon *d, struct vlink *stub)
+{
+	json_t *vnics = json_array();
+	struct vlink *v, *next;
+	struct status s;
+
+	status_of(d, stub, &s);
+	HASH_ITER (hh_n, d->by_n, v, next)
+		if (v->s.over == stub->s.n)
+			json_array_append_new(vnics, json_string(v->s.name));
+	return json_pack("{s:s, s:I, s:s, s:o}", "link", stub->s.name, "mtu",
+			 (json_int_t)(s.there ? s.l.mtu : want_mtu(d, stub)), "state", s.state, "vnics", vnics);
+}
+
+void show_etherstub(struct daemon *d, struct call *c)
+{
+	const char *name = str_param(c, "name");
+	json_t *rows = json_array();
+	struct vlink *v, *next;
+
+	HASH_SRT(hh_n, d->by_n, by_number);
+	HASH_ITER (hh_n, d->by_n, v, next)
+		if (v->s.class == CLASS_ETHERSTUB && (!name || !strcmp(name, v->s.name)))
+			json_array_append_new(rows, stub_row(d, v));
+	reply_rows(c, "etherstubs", rows, name, "etherstub");
+}
+
+/* show-linkprop */
+
+/* EFFECTIVE: what is in force now; "" when that is nothing, "?" when it cannot be told. */
+static void effective(struct daemon *d, const struct vlink *v, enum prop_id id, char *buf, size_t size)
+{
+	struct slink *parent = vlink_parent(d, v);
+	struct eff_cap cap;
+
+	buf[0] = '\0';
+	if (id == PROP_MTU) {
+		snprintf(buf, size, "%u", want_mtu(d, v));
+	} else if (id == PROP_ZONE) {
+		snprintf(buf, size, "%s", prop_zone(&v->props));
+	} else {
+		enum prop_id asked = v->props.value[id] ? id : PROP_MAXBW;
+		struct bw bw = {.kind = BW_NONE};
+
+		if (v->props.value[asked])
+			bw_parse(v->props.value[asked], prop_rows[asked].name, &bw, NULL);
+		if (bw.kind != BW_PERCENT) {
+			snprintf(buf, size, "%s", v->props.value[asked] ? v->props.value[asked] : "");
+			return;
+		}
+		cap = want_cap(v, id == PROP_MAXBW_TX ||
+				      (id == PROP_MAXBW && v->props.value[PROP_MAXBW_RX] != NULL),
+			       parent ? observe_speed(d, parent->l.ifindex, NULL) : 0);
+		if (cap.unknown)
+			snprintf(buf, size, "?");
+		else
+			bw_str((struct bw){.kind = BW_RATE, .value = cap.rate}, buf, size);
+	}
+}
+
+static void default_of(struct daemon *d, const struct vlink *v, enum prop_id id, char *buf, size_t size)
+{
+	struct vlink plain = {.s = v->s};
+
+	buf[0] = '\0';
+	if (id == PROP_MTU)
+		snprintf(buf, size, "%u", want_mtu(d, &plain));
+}
+
+static json_t *prop_row_of(struct daemon *d, const struct vlink *v, enum prop_id id)
+{
+	char eff[PROP_TEXT_MAX], def[PROP_TEXT_MAX];
+	json_t *o = json_pack("{s:s, s:s, s:s, s:s}", "link", v->s.name, "property", prop_rows[id].name, "perm",
+			      "rw", "possible", prop_rows[id].possible);
+
+	effective(d, v, id, eff, sizeof(eff));
+	default_of(d, v, id, def, sizeof(def));
+	if (v->props.value[id])
+		set_str(o, "value", v->props.value[id]);
+	else
+		set_str(o, "value", id == PROP_MTU ? eff : "");
+	set_str(o, "effective", eff);
+	set_str(o, "default", def);
+	return o;
+}
+
+static json_t *sys_prop_row(const struct sys_link *l, enum prop_id id)
+{
+	char mtu[16];
+
+	snprintf(mtu, sizeof(mtu), "%u", l->mtu);
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "link", l->name, "property", prop_rows[id].name, "perm",
+			 "r-", "value", mtu, "effective", mtu, "possible", mtu);
+}
+
+struct prop_show {
+	struct daemon *d;
+	const json_t *filter; /* array of property names, or NULL */
+	bool named;	      /* one link was named: a property it lacks is an error */
+	json_t *rows;
+	struct err *e;
+};
+
+static void show_one(struct prop_show *p, const struct vlink *v, const struct sys_link *l, enum prop_id id)
+{
+	json_array_append_new(p->rows, v ? prop_row_of(p->d, v, id) : sys_prop_row(l, id));
+}
+
+/* The rows of one link: all of its class, or those asked for. */
+static int show_props_of(struct prop_show *p, const struct vlink *v, const struct sys_link *l)
+{
+	enum link_class class = v ? v->s.class : CLASS_OTHER;
+	const char *name = v ? v->s.name : l->name;
+	const char *word = v ? link_class_str(class) : sys_class(p->d, l);
+	enum prop_id id;
+	json_t *n;
+	size_t i;
+	int r;
+
+	if (!p->filter) {
+		for (id = 0; id < PROP_COUNT; id++)
+			if ((prop_rows[id].classes | prop_rows[id].readable) & (1u << class))
+				show_one(p, v, l, id);
+		return 0;
+	}
+	json_array_foreach(p->filter, i, n) {
+		const char *key = json_string_value(n);
+
+		r = prop_find(name, class, word, key ? key : "", false, &id, p->e);
+		if (r == -EOPNOTSUPP && !p->named)
+			continue;
+		if (r < 0)
+			return r;
+		show_one(p, v, l, id);
+	}
+	return 0;
+}
+
+static int show_all_props(struct prop_show *p, const char *name)
+{
+	struct daemon *d = p->d;
+	struct slink *s, *snext;
+	struct vlink *v, *vnext;
+	enum link_class class;
+	int r = 0;
+
+	HASH_SRT(hh, d->links, by_index);
+	HASH_SRT(hh_n, d->by_n, by_number);
+	HASH_ITER (hh, d->links, s, snext)
+		if (r == 0 && !vlink_of_sys(d, &s->l, &class) && (!name || !strcmp(name, s->l.name)))
+			r = show_props_of(p, NULL, &s->l);
+	HASH_ITER (hh_n, d->by_n, v, vnext)
+		if (r == 0 && (!name || !strcmp(name, v->s.name)))
+			r = show_props_of(p, v, NULL);
+	return r;
+}
+
+void show_linkprop(struct daemon *d, struct call *c)
+{
+	const char *name = str_param(c, "link");
+	json_t *filter = json_object_get(call_params(c), "props");
+	struct err e = {0};
+	struct prop_show p = {.d = d,
+			      .filter = json_array_size(filter) ? filter : NULL,
+			      .named = name != NULL,
+			      .rows = json_array(),
+			      .e = &e};
+
+	if (show_all_props(&p, name) < 0) {
+		json_decref(p.rows);
+		call_fail(c, &e);
+		return;
+	}
+	reply_rows(c, "props", p.rows, name, "link");
+}

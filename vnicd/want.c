@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* From properties to a node. Reads the world only; no kernel, no store writes. */
+#include "vnicd/want.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define STUB_MTU 9000u
+#define STUB_VNIC_MTU 1500u
+
+struct eff_cap want_cap(const struct vlink *v, bool tx, uint64_t speed)
+{
+	struct bw bw = prop_cap(&v->props, tx);
+	uint64_t rate;
+
+	switch (bw.kind) {
+	case BW_BLOCKED:
+		return (struct eff_cap){.blocked = true};
+	case BW_RATE:
+		return (struct eff_cap){.rate = bw.value};
+	case BW_PERCENT:
+		if (!speed)
+			return (struct eff_cap){.unknown = true};
+		rate = speed / 100 * bw.value;
+		return (struct eff_cap){.rate = rate < BW_MIN ? BW_MIN : rate > BW_MAX ? BW_MAX : rate};
+	default:
+		return (struct eff_cap){0};
+	}
+}
+
+bool want_percent(const struct vlink *v)
+{
+	return prop_cap(&v->props, false).kind == BW_PERCENT || prop_cap(&v->props, true).kind == BW_PERCENT;
+}
+
+uint32_t want_mtu(const struct daemon *d, const struct vlink *v)
+{
+	uint32_t own = prop_mtu(&v->props);
+	const struct slink *parent;
+
+	if (v->s.class == CLASS_ETHERSTUB)
+		return own ? own : STUB_MTU;
+	parent = vlink_parent(d, v);
+	if (!own)
+		own = v->s.over || !parent ? STUB_VNIC_MTU : parent->l.mtu;
+	/* A parent whose MTU went down takes its VNICs along; they come back when it does. */
+	return parent && parent->l.mtu < own ? parent->l.mtu : own;
+}
+
+static void want_tree(struct tree *t, struct eff_cap cap, const struct tree *have, uint32_t mtu)
+{
+	uint64_t rate = cap.unknown && have->cap ? have->shape.rate : cap.rate;
+
+	if (rate)
+		*t = (struct tree){.root = true, .cap = true, .leaf = true, .shape = shape_for(rate, mtu)};
+}
+
+static void want_caps(struct node *n, struct eff_cap rx, struct eff_cap tx, const struct node *have)
+{
+	want_tree(&n->tx, tx, &have->tx, n->mtu);
+	want_tree(&n->rx, rx, &have->rx, n->mtu);
+	n->ifb = n->ifb_marked = n->ifb_quiet = n->ifb_up = n->steer = n->rx.root;
+	if (!n->tx.root && !n->rx.root && !tx.blocked && !rx.blocked)
+		return;
+	n->prog = (struct prog){
+		.present = true,
+		.rx = rx.blocked ? HOOK_DROP : n->rx.root ? HOOK_POLICE : HOOK_PASS,
+		.tx = tx.blocked ? HOOK_DROP : HOOK_PASS,
+		.group_rate = n->rx.root ? n->rx.shape.rate : 0,
+	};
+}
+
+void want_node(const struct daemon *d, const struct vlink *v, const struct node *have, struct node *ret)
+{
+	const struct slink *parent = vlink_parent(d, v);
+	uint64_t speed = parent ? parent->speed : 0;
+
+	*ret = (struct node){
+		.n = v->s.n, .class = v->s.class, .link = true, .mac = v->s.mac, .marked = true};
+	/* Up or down is its user's once it is there. */
+	ret->up = have->link ? have->up : !v->s.down;
+	snprintf(ret->port.zone, sizeof(ret->port.zone), "%s", prop_zone(&v->props));
+	memcpy(ret->port.name, v->s.name, sizeof(ret->port.name));
+	ret->quiet = !ret->port.zone[0];
+	ret->mtu = want_mtu(d, v);
+	if (v->s.class == CLASS_ETHERSTUB)
+		return;
+	snprintf(ret->kind, sizeof(ret->kind), "macvlan");
+	if (parent) {
+		memcpy(ret->parent.name, parent->l.name, sizeof(ret->parent.name));
+		ret->parent.ifindex = parent->l.ifindex;
+	}
+	node_ifb_name(v->s.n, ret->ifb_port.name);
+	want_caps(ret, want_cap(v, false, speed), want_cap(v, true, speed), have);
+}
