@@ -52,7 +52,14 @@ $(B)/vnicd/vnicd: $(call objs,vnicd/main.c $(DAEMON_SRC) $(DAEMON_LIB))
 $(B)/vnicadm/vnicadm: $(call objs,$(call srcs,vnicadm) $(CLI_SRC))
 $(B)/vnicd/vnicd: LIBS = -lnl-route-3 -lnl-3 -lmnl -lbpf -lcap-ng -lsystemd -ljansson -lsqlite3
 $(B)/vnicadm/vnicadm: LIBS = -ljansson -lsmartcols
-$(PROGRAMS):
+# The daemon that dies or fails on demand, for tests only.
+$(B)/tests/vnicd: $(call objs,vnicd/main.c $(filter-out vnicd/fault.c vnicd/apply.c vnicd/reconcile.c,$(DAEMON_SRC)) \
+	$(DAEMON_LIB)) $(addprefix $(B)/tests/vnicd-,fault.o apply.o reconcile.o)
+$(B)/tests/vnicd: LIBS = -lnl-route-3 -lnl-3 -lmnl -lbpf -lcap-ng -lsystemd -ljansson -lsqlite3 -lm
+$(B)/tests/vnicd-%.o: vnicd/%.c Makefile
+	$(Q)mkdir -p $(@D)
+	$(call say,CC,$< (faults)) $(CC) $(ALL_CFLAGS) -DVNICD_TEST -c -o $@ $<
+$(PROGRAMS) $(B)/tests/vnicd:
 	$(call say,LD,$@) $(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
 
 $(B)/%.o: %.c Makefile

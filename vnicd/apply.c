@@ -3,6 +3,7 @@
 #include "vnicd/apply.h"
 
 #include "lib/kern/kern.h"
+#include "vnicd/fault.h"
 #include "vnicd/log.h"
 
 /* A new link's ifindex is known only now: hand it to the operations on the same link that follow. */
@@ -49,8 +50,9 @@ int apply_ops(struct kernel *k, struct op_list *list, struct err *e)
 {
 	for (size_t i = 0; i < list->count; i++) {
 		struct op *op = &list->ops[i];
-		int r = k->ops->apply(k, op, e);
+		int r = fault_step(op_name(op->kind), e);
 
+		r = r < 0 ? r : k->ops->apply(k, op, e);
 		log_debug(op_port(&op->to, op->on)->name, "%s on %s%s", op_name(op->kind),
 			  op_port(&op->to, op->on)->name, r < 0 ? ": failed" : "");
 		if (r < 0) {

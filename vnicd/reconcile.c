@@ -6,6 +6,7 @@
 #include "vnicd/reconcile.h"
 
 #include "vnicd/apply.h"
+#include "vnicd/fault.h"
 #include "vnicd/log.h"
 #include "vnicd/observe.h"
 #include "vnicd/plan.h"
@@ -283,7 +284,9 @@ static int save_link(struct daemon *d, struct vlink *v, struct err *e)
 
 static int save_rows(struct txn *t, struct err *e)
 {
-	int r = store_begin(t->d->store, e);
+	int r = fault_step("save", e);
+
+	r = r < 0 ? r : store_begin(t->d->store, e);
 
 	for (size_t i = 0; i < t->count && r == 0; i++) {
 		struct change *c = &t->items[i].c;
@@ -334,6 +337,8 @@ static void item_commit(struct daemon *d, struct item *it)
 
 static void txn_commit(struct txn *t)
 {
+	/* From here on the request is done, told or not. */
+	(void)fault_step("commit", NULL);
 	for (size_t i = 0; i < t->count; i++)
 		item_commit(t->d, &t->items[i]);
 	for (size_t i = 0; i < t->count; i++)

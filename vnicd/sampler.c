@@ -46,29 +46,43 @@ static void step_drops(struct vlink *v, const struct drop_stats *s)
 	counter_step(&v->counters[CTR_TX_BLOCKED], s->tx_blocked);
 }
 
-static bool capped(const struct vlink *v)
+static bool shaped(const struct vlink *v, bool tx)
 {
-	return prop_cap(&v->props, false).kind != BW_NONE || prop_cap(&v->props, true).kind != BW_NONE;
+	enum bw_kind kind = prop_cap(&v->props, tx).kind;
+
+	return kind == BW_RATE || kind == BW_PERCENT;
+}
+
+/* Where what our own objects dropped is counted for v, whose link has this ifindex. */
+static void drops_key(const struct daemon *d, const struct vlink *v, int ifindex, struct node *key)
+{
+	const struct slink *ifb;
+
+	*key = (struct node){.n = v->s.n, .class = v->s.class, .port.ifindex = ifindex, .prog.present = true};
+	snprintf(key->port.zone, sizeof(key->port.zone), "%s", prop_zone(&v->props));
+	memcpy(key->port.name, v->s.name, sizeof(key->port.name));
+	node_ifb_name(v->s.n, key->ifb_port.name);
+	ifb = slink_by_name(d, key->ifb_port.name);
+	key->ifb_port.ifindex = ifb ? ifb->l.ifindex : 0;
+	key->tx.leaf = shaped(v, true);
+	key->rx.leaf = shaped(v, false) && ifb;
 }
 
 void sampler_collect(struct daemon *d, struct vlink *v)
 {
 	const char *zone = prop_zone(&v->props);
-	struct node key = {.n = v->s.n, .class = v->s.class};
 	struct drop_stats drops;
 	struct link_stats stats;
 	struct sys_link l;
+	struct node key;
 
 	if (v->lost[0] || d->kernel->ops->link(d->kernel, zone, 0, v->s.name, &l, NULL) < 0)
 		return;
 	if (d->kernel->ops->stats(d->kernel, zone, l.ifindex, &stats, NULL) == 0)
 		step_links(v, &stats);
-	if (!capped(v))
+	drops_key(d, v, l.ifindex, &key);
+	if (prop_cap(&v->props, false).kind == BW_NONE && prop_cap(&v->props, true).kind == BW_NONE)
 		return;
-	snprintf(key.port.zone, sizeof(key.port.zone), "%s", zone);
-	memcpy(key.port.name, v->s.name, sizeof(key.port.name));
-	key.port.ifindex = l.ifindex;
-	node_ifb_name(v->s.n, key.ifb_port.name);
 	if (d->kernel->ops->drops(d->kernel, &key, &drops, NULL) == 0)
 		step_drops(v, &drops);
 }

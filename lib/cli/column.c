@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Chooses columns by name and prints rows by them; knows no row type. Tables are laid out by libsmartcols. */
-#define _GNU_SOURCE /* asprintf */
 #include "lib/cli/column.h"
 
 #include <ctype.h>

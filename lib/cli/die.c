@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Writes errors and notes to standard error in their one form; decides nothing but the exit status. */
-#define _GNU_SOURCE /* program_invocation_short_name */
 #include "lib/cli/die.h"
 
 #include <errno.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Finds the verb, reads its options by its table, prints help and usage errors; knows no verb itself. */
-#define _GNU_SOURCE /* program_invocation_short_name */
 #include "lib/cli/verb.h"
 #include "lib/base/nearest.h"
 #include "lib/cli/die.h"
@@ -258,7 +257,7 @@ static int check_text(const struct cli *cli, int argc, char **argv)
 		json_t *text = json_string(argv[i]);
 
 		if (!text)
-			return verb_usage(cli, "'%s' is not UTF-8", argv[i]);
+			return verb_usage(cli, "argument %d is not UTF-8", i);
 		json_decref(text);
 	}
 	return RUN;

@@ -9,7 +9,6 @@
  *!exit hangs up and ends with the socket gone. A reply with "continues":true is followed by the method's next
  *line.
  */
-#define _GNU_SOURCE
 #include <err.h>
 #include <stdbool.h>
 #include <stdio.h>
