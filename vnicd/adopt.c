@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Start-up: intents, orphans, then every link in the order of its number, so that an etherstub comes before the
- * VNICs on it. With nothing changed not one modifying act happens.
+ * Start-up: intents, orphans, then every link in the order of its number, so that an etherstub comes before
+ * the VNICs on it. With nothing changed not one modifying act happens.
  */
 #include "vnicd/adopt.h"
 
@@ -28,7 +28,7 @@ struct adopt {
 	UT_array *intents; /* struct intent */
 	UT_array *zones;   /* char *: every zone that something of ours may be in */
 	UT_array *orphans; /* struct node */
-	UT_array *pins;	   /* struct node */
+	UT_array *pins;    /* struct node */
 	bool new_world;
 };
 
@@ -47,7 +47,8 @@ static void add_zone(struct adopt *a, const char *zone)
 	utarray_push_back(a->zones, &zone);
 }
 
-static int add_intent(uint32_t n, const char *kind, const char *name, struct mac mac, const char *zone, void *arg)
+static int add_intent(uint32_t n, const char *kind, const char *name, struct mac mac, const char *zone,
+		      void *arg)
 {
 	struct adopt *a = arg;
 	struct intent i = {.n = n, .mac = mac};
@@ -95,8 +96,8 @@ static void unmarked(struct adopt *a, const struct intent *i)
 	struct node o = {.n = i->n, .class = CLASS_VNIC, .mac = i->mac};
 	struct sys_link l;
 
-	if (a->d->kernel->ops->link(a->d->kernel, i->zone, 0, i->name, &l, NULL) < 0 || l.group != GROUP_LIVE ||
-	    l.alias[0] || !mac_equal(l.mac, i->mac))
+	if (a->d->kernel->ops->link(a->d->kernel, i->zone, 0, i->name, &l, NULL) < 0 ||
+	    l.group != GROUP_LIVE || l.alias[0] || !mac_equal(l.mac, i->mac))
 		return;
 	memcpy(o.port.name, i->name, sizeof(o.port.name));
 	memcpy(o.port.zone, i->zone, sizeof(o.port.zone));
@@ -156,7 +157,8 @@ static void sweep_pins(struct adopt *a)
 			continue;
 		op.from = op.to = *o;
 		if (a->d->kernel->ops->apply(a->d->kernel, &op, &e) < 0)
-			log_warning(NULL, "cannot remove a left-over program: %s", err_str(&e, text, sizeof(text)));
+			log_warning(NULL, "cannot remove a left-over program: %s",
+				    err_str(&e, text, sizeof(text)));
 	}
 }
 
@@ -237,7 +239,8 @@ int adopt_all(struct daemon *d, struct err *e)
 	}
 	if (r == 0)
 		sweep_pins(&a);
-	log_info(NULL, "adopted %u links with %lu modifying acts", HASH_CNT(hh_n, d->by_n), d->kernel->acts - acts);
+	log_info(NULL, "adopted %u links with %lu modifying acts", HASH_CNT(hh_n, d->by_n),
+		 d->kernel->acts - acts);
 	utarray_free(a.intents);
 	utarray_free(a.zones);
 	utarray_free(a.orphans);

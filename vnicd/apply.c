@@ -26,7 +26,8 @@ static void pass_on_ifindex(struct op_list *list, size_t i)
 	}
 }
 
-/* Takes back the first count operations. What cannot be taken back is logged; the caller reads back afterwards. */
+/* Takes back the first count operations. What cannot be taken back is logged; the caller reads back
+ * afterwards. */
 static void undo(struct kernel *k, struct op_list *list, size_t count)
 {
 	char text[600];

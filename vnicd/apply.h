@@ -7,5 +7,6 @@
 
 struct kernel;
 
-/* All of list, or none of it: on failure what was done is taken back (e says what failed) and the code returned. */
+/* All of list, or none of it: on failure what was done is taken back (e says what failed) and the code
+ * returned. */
 int apply_ops(struct kernel *k, struct op_list *list, struct err *e);

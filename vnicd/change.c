@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* From a request's parameters to changes of the desired world. Checks are check.c's, the doing is reconcile.c's. */
+/* From a request's parameters to changes of the desired world. Checks are check.c's, the doing is
+ * reconcile.c's. */
 #include "vnicd/change.h"
 
 #include "vnicd/check.h"
@@ -37,7 +38,8 @@ static void reply_done(struct call *c, const char *name, json_t *notes)
 	call_reply(c, reply, false);
 }
 
-static void note(json_t *notes, const char *level, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static void note(json_t *notes, const char *level, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 static void note(json_t *notes, const char *level, const char *fmt, ...)
 {
 	char text[600];
@@ -56,7 +58,7 @@ static int set_props(struct vlink *v, const json_t *list, struct err *e)
 	json_t *p;
 	size_t i;
 
-	json_array_foreach(list, i, p) {
+	json_array_foreach (list, i, p) {
 		const char *name = json_string_value(json_object_get(p, "name"));
 		const char *value = json_string_value(json_object_get(p, "value"));
 		enum prop_id id;
@@ -84,7 +86,8 @@ static void note_place(struct daemon *d, const struct vlink *v, json_t *notes)
 	vlink_over(d, v, over);
 	if (v->s.class == CLASS_VNIC && !v->s.over && !prop_zone(&v->props)[0])
 		note(notes, "note",
-		     "%s is in %s's namespace: addresses in %s's subnet bypass it, uncapped (use -p zone=NAME); "
+		     "%s is in %s's namespace: addresses in %s's subnet bypass it, uncapped (use -p "
+		     "zone=NAME); "
 		     "this host and %s cannot reach each other over %s",
 		     v->s.name, over, over, v->s.name, over);
 }
@@ -100,7 +103,6 @@ static void note_driver(const struct slink *parent, json_t *notes)
 
 static int set_parent(struct daemon *d, struct vlink *v, const struct slink *parent, struct err *e)
 {
-	struct ident id = {.perm_mac = parent->l.perm_mac};
 	enum link_class class;
 	struct vlink *stub = vlink_of_sys(d, &parent->l, &class);
 
@@ -108,9 +110,10 @@ static int set_parent(struct daemon *d, struct vlink *v, const struct slink *par
 		v->s.over = stub->s.n;
 		return 0;
 	}
-	memcpy(id.bus, parent->l.bus, sizeof(id.bus));
-	memcpy(id.name, parent->l.name, sizeof(id.name));
-	return store_ident_put(d->store, &id, &v->s.parent_row, e);
+	v->parent.perm_mac = parent->l.perm_mac;
+	memcpy(v->parent.bus, parent->l.bus, sizeof(v->parent.bus));
+	memcpy(v->parent.name, parent->l.name, sizeof(v->parent.name));
+	return store_ident_put(d->store, &v->parent, &v->s.parent_row, e);
 }
 
 static int name_link(struct daemon *d, struct vlink *v, const char *name, struct err *e)
@@ -132,7 +135,8 @@ static int run_create(struct daemon *d, struct vlink *v, struct err *e)
 	return r < 0 ? r : reconcile_run(d, &change, 1, e);
 }
 
-static int build_vnic(struct daemon *d, struct call *c, struct vlink *v, struct slink **ret_parent, struct err *e)
+static int build_vnic(struct daemon *d, struct call *c, struct vlink *v, struct slink **ret_parent,
+		      struct err *e)
 {
 	const char *link = text_param(c, "link");
 	int r;
@@ -210,7 +214,8 @@ void change_create_etherstub(struct daemon *d, struct call *c)
 
 /* Deleting */
 
-static const char *const delete_verbs[] = {[CLASS_VNIC] = "delete-vnic", [CLASS_ETHERSTUB] = "delete-etherstub"};
+static const char *const delete_verbs[] = {
+	[CLASS_VNIC] = "delete-vnic", [CLASS_ETHERSTUB] = "delete-etherstub"};
 
 static int refuse_used_stub(struct daemon *d, const struct vlink *stub, struct err *e)
 {
@@ -220,13 +225,15 @@ static int refuse_used_stub(struct daemon *d, const struct vlink *stub, struct e
 
 	HASH_ITER (hh_n, d->by_n, v, next)
 		if (v->s.over == stub->s.n && len < sizeof(users))
-			len += (size_t)snprintf(users + len, sizeof(users) - len, "%s%s", len ? " " : "", v->s.name);
+			len += (size_t)snprintf(users + len, sizeof(users) - len, "%s%s", len ? " " : "",
+						v->s.name);
 	if (!len)
 		return 0;
 	return err_user(e, -EBUSY, stub->s.name, "VNICs are on it (%s): delete them first", users);
 }
 
-static int deletable(struct daemon *d, const char *name, enum link_class class, struct vlink **ret, struct err *e)
+static int deletable(struct daemon *d, const char *name, enum link_class class, struct vlink **ret,
+		     struct err *e)
 {
 	struct vlink *v = name ? vlink_find(d, name) : NULL;
 
@@ -238,19 +245,20 @@ static int deletable(struct daemon *d, const char *name, enum link_class class, 
 	if (!v)
 		return err_user(e, -ENODEV, name, "no such %s", class == CLASS_VNIC ? "VNIC" : "etherstub");
 	if (v->s.class != class)
-		return err_user(e, -EINVAL, name, "it is %s: use %s", v->s.class == CLASS_VNIC ? "a VNIC" : "an etherstub",
+		return err_user(e, -EINVAL, name, "it is %s: use %s",
+				v->s.class == CLASS_VNIC ? "a VNIC" : "an etherstub",
 				delete_verbs[v->s.class]);
 	*ret = v;
 	return class == CLASS_ETHERSTUB ? refuse_used_stub(d, v, e) : 0;
 }
 
-static int collect_deletes(struct daemon *d, const json_t *names, enum link_class class, struct change *changes,
-			   struct err *e)
+static int collect_deletes(struct daemon *d, const json_t *names, enum link_class class,
+			   struct change *changes, struct err *e)
 {
 	json_t *n;
 	size_t i;
 
-	json_array_foreach(names, i, n) {
+	json_array_foreach (names, i, n) {
 		int r = deletable(d, json_string_value(n), class, &changes[i].old, e);
 
 		if (r < 0)
@@ -300,13 +308,16 @@ static int refuse_foreign(struct daemon *d, const struct sys_link *l, const char
 	enum prop_id id;
 	int r = prop_find(l->name, CLASS_OTHER, sys_class(d, l), prop, true, &id, e);
 
-	return r < 0 ? r : err_user(e, -EOPNOTSUPP, l->name, "%s cannot be set on a %s link", prop, sys_class(d, l));
+	return r < 0 ? r
+		     : err_user(e, -EOPNOTSUPP, l->name, "%s cannot be set on a %s link", prop,
+				sys_class(d, l));
 }
 
 static const char *first_prop(const json_t *list)
 {
 	const json_t *p = json_array_get(list, 0);
-	const char *name = json_is_string(p) ? json_string_value(p) : json_string_value(json_object_get(p, "name"));
+	const char *name =
+		json_is_string(p) ? json_string_value(p) : json_string_value(json_object_get(p, "name"));
 
 	return name ? name : "mtu";
 }
@@ -321,11 +332,13 @@ static int find_changeable(struct daemon *d, struct call *c, struct vlink **ret,
 		return err_user(e, -EINVAL, "link", "name the link");
 	*ret = vlink_find(d, name);
 	if (*ret && (*ret)->lost[0])
-		return err_user(e, -ENODEV, name, "it is lost (%s): only deleting it is possible", (*ret)->lost);
+		return err_user(e, -ENODEV, name, "it is lost (%s): only deleting it is possible",
+				(*ret)->lost);
 	if (*ret)
 		return 0;
 	s = slink_by_name(d, name);
-	return s ? refuse_foreign(d, &s->l, first_prop(props), e) : err_user(e, -ENODEV, name, "no such link");
+	return s ? refuse_foreign(d, &s->l, first_prop(props), e)
+		 : err_user(e, -ENODEV, name, "no such link");
 }
 
 static int reset_props(struct vlink *v, const json_t *list, struct err *e)
@@ -338,9 +351,10 @@ static int reset_props(struct vlink *v, const json_t *list, struct err *e)
 		props_free(&v->props);
 		return 0;
 	}
-	json_array_foreach(list, i, n) {
+	json_array_foreach (list, i, n) {
 		const char *name = json_string_value(n);
-		int r = prop_find(v->s.name, v->s.class, link_class_str(v->s.class), name ? name : "", true, &id, e);
+		int r = prop_find(v->s.name, v->s.class, link_class_str(v->s.class), name ? name : "", true,
+				  &id, e);
 
 		if (r < 0)
 			return r;

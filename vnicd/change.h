@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The methods that change something: each checks its request against the world and runs it as one transaction. */
+/* The methods that change something: each checks its request against the world and runs it as one
+ * transaction. */
 #pragma once
 
 struct call;

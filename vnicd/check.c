@@ -88,8 +88,10 @@ static int fixed_mac(struct daemon *d, struct vlink *v, const char *how, struct 
 		return r;
 	holder = mac_holder(d, v, mac);
 	if (holder)
-		return err_user(e, -EADDRINUSE, v->s.name, "MAC address %s is in use by %s: choose another or use "
-				"-m random", how, holder);
+		return err_user(e, -EADDRINUSE, v->s.name,
+				"MAC address %s is in use by %s: choose another or use "
+				"-m random",
+				how, holder);
 	v->s.mac_type = MAC_FIXED;
 	v->s.mac = mac;
 	return 0;
@@ -108,7 +110,8 @@ static int random_mac(struct daemon *d, struct vlink *v, struct mac prefix, unsi
 		v->s.mac = mac;
 		return 0;
 	}
-	return err_user(e, -EADDRINUSE, v->s.name, "no free MAC address with this prefix: give a shorter one");
+	return err_user(e, -EADDRINUSE, v->s.name,
+			"no free MAC address with this prefix: give a shorter one");
 }
 
 int check_mac(struct daemon *d, struct vlink *v, const char *how, const char *prefix, struct err *e)
@@ -120,7 +123,8 @@ int check_mac(struct daemon *d, struct vlink *v, const char *how, const char *pr
 
 	if (!automatic && strcmp(how, "random") != 0) {
 		if (prefix)
-			return err_user(e, -EINVAL, v->s.name, "a prefix goes with a random MAC address only: leave "
+			return err_user(e, -EINVAL, v->s.name,
+					"a prefix goes with a random MAC address only: leave "
 					"out -r or use -m random");
 		return fixed_mac(d, v, how, e);
 	}
@@ -140,8 +144,8 @@ static int check_vnic_mtu(struct daemon *d, const struct vlink *v, struct err *e
 
 	if (!mtu || !parent || mtu <= parent->l.mtu)
 		return 0;
-	return err_user(e, -EINVAL, v->s.name, "parent %s has MTU %u, asked for %u", parent->l.name, parent->l.mtu,
-			mtu);
+	return err_user(e, -EINVAL, v->s.name, "parent %s has MTU %u, asked for %u", parent->l.name,
+			parent->l.mtu, mtu);
 }
 
 static int check_stub_mtu(struct daemon *d, const struct vlink *stub, struct err *e)
@@ -151,8 +155,8 @@ static int check_stub_mtu(struct daemon *d, const struct vlink *stub, struct err
 
 	HASH_ITER (hh_n, d->by_n, v, next)
 		if (v->s.over == stub->s.n && stub->s.n && prop_mtu(&v->props) > mtu)
-			return err_user(e, -EINVAL, stub->s.name, "%s on it has MTU %u, asked for %u", v->s.name,
-					prop_mtu(&v->props), mtu);
+			return err_user(e, -EINVAL, stub->s.name, "%s on it has MTU %u, asked for %u",
+					v->s.name, prop_mtu(&v->props), mtu);
 	return 0;
 }
 
@@ -166,8 +170,10 @@ static int check_percent(struct daemon *d, const struct vlink *v, struct err *e)
 		parent->speed = observe_speed(d, parent->l.ifindex, NULL);
 	if (parent && parent->speed)
 		return 0;
-	return err_user(e, -EINVAL, v->s.name, "%s tells no speed now to take a percentage of: give a rate, as "
-			"maxbw=100M", parent ? parent->l.name : "its parent");
+	return err_user(e, -EINVAL, v->s.name,
+			"%s tells no speed now to take a percentage of: give a rate, as "
+			"maxbw=100M",
+			parent ? parent->l.name : "its parent");
 }
 
 static int check_place(struct daemon *d, const struct vlink *v, struct err *e)
@@ -182,8 +188,10 @@ static int check_place(struct daemon *d, const struct vlink *v, struct err *e)
 		return err_user(e, r, v->s.name, "no zone %s: make it with 'ip netns add %s'", zone, zone);
 	if (r < 0)
 		return r;
-	return err_user(e, -EEXIST, v->s.name, "a link of that name exists in %s%s: choose another name, or "
-			"delete that link first", zone[0] ? "zone " : "this namespace", zone);
+	return err_user(e, -EEXIST, v->s.name,
+			"a link of that name exists in %s%s: choose another name, or "
+			"delete that link first",
+			zone[0] ? "zone " : "this namespace", zone);
 }
 
 int check_props(struct daemon *d, const struct vlink *v, const struct vlink *old, struct err *e)

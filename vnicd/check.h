@@ -13,7 +13,8 @@ void check_next_name(struct daemon *d, char ret[IFNAMSIZ]);
 /* Picks or checks v's MAC: how is NULL, "auto", "random" or an address; prefix NULL or 1 to 5 bytes. */
 int check_mac(struct daemon *d, struct vlink *v, const char *how, const char *prefix, struct err *e);
 /*
- * Do v's properties hold here and now: MTU within the parent's and over that of the VNICs on it, a speed for a
- * percentage, a zone that is there and has no other link of that name? old: what it was, NULL for a new link.
+ * Do v's properties hold here and now: MTU within the parent's and over that of the VNICs on it, a speed for
+ * a percentage, a zone that is there and has no other link of that name? old: what it was, NULL for a new
+ * link.
  */
 int check_props(struct daemon *d, const struct vlink *v, const struct vlink *old, struct err *e);

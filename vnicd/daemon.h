@@ -17,8 +17,8 @@ struct options {
 };
 
 /*
- * Opens store and kernel of the calling namespace, adopts what is there, sweeps orphans, makes what is missing in a
- * new world, and subscribes to notifications on event. No socket: that is server.c's.
+ * Opens store and kernel of the calling namespace, adopts what is there, sweeps orphans, makes what is
+ * missing in a new world, and subscribes to notifications on event. No socket: that is server.c's.
  */
 int daemon_open(const struct options *o, sd_event *event, struct daemon **ret, struct err *e);
 /* Leaves every link, cap and pin as it is. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Faults on demand, in the test build only (-DVNICD_TEST): the daemon dies or an operation fails at a given step. In the
- * released daemon there is nothing of this.
+ * Faults on demand, in the test build only (-DVNICD_TEST): the daemon dies or an operation fails at a given
+ * step. In the released daemon there is nothing of this.
  */
 #pragma once
 

@@ -2,6 +2,7 @@
 /* The daemon from start to stop: options, lock, world, socket, loop. Does nothing itself. */
 #include "vnicd/daemon.h"
 #include "vnicd/log.h"
+#include "vnicd/privilege.h"
 #include "vnicd/server.h"
 
 #include <errno.h>
@@ -137,8 +138,9 @@ static int serve(const struct options *o, sd_event *event, struct server **serve
 {
 	int r;
 
-	if ((r = take_signals(event, e)) < 0 || (r = server_lock(event, server, e)) < 0 ||
-	    (r = daemon_open(o, event, d, e)) < 0 || (r = server_listen(*server, *d, o->socket, e)) < 0)
+	if ((r = privilege_drop(e)) < 0 || (r = take_signals(event, e)) < 0 ||
+	    (r = server_lock(event, server, e)) < 0 || (r = daemon_open(o, event, d, e)) < 0 ||
+	    (r = server_listen(*server, *d, o->socket, e)) < 0)
 		return r;
 	log_info(NULL, "version " VERSION " serves at %s", o->socket);
 	sd_notifyf(0, "READY=1\nSTATUS=Serving at %s.", o->socket);

@@ -98,10 +98,14 @@ void observe_subnets(struct daemon *d, struct vlink *v)
 
 	if (v->s.class != CLASS_VNIC || v->s.over || !parent || !self || prop_zone(&v->props)[0])
 		v->warn[0] = '\0';
-	else if (d->kernel->ops->shares_subnet(d->kernel, self->l.ifindex, parent->l.ifindex, &shares, NULL) == 0)
-		snprintf(v->warn, sizeof(v->warn), shares ?
-			 "has an address in the subnet and namespace of %s: traffic between them bypasses it, uncapped "
-			 "(use -p zone=NAME)" : "%.0s", parent->l.name);
+	else if (d->kernel->ops->shares_subnet(d->kernel, self->l.ifindex, parent->l.ifindex, &shares,
+					       NULL) == 0)
+		snprintf(v->warn, sizeof(v->warn),
+			 shares ? "has an address in the subnet and namespace of %s: traffic between them "
+				  "bypasses it, uncapped "
+				  "(use -p zone=NAME)"
+				: "%.0s",
+			 parent->l.name);
 	if (v->warn[0] && !warned)
 		log_warning(v->s.name, "%s: %s", v->s.name, v->warn);
 }

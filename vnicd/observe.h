@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Kernel -> observed world: the first dump, the notifications after it, and the reading of single objects. Changes
- * nothing in the kernel.
+ * Kernel -> observed world: the first dump, the notifications after it, and the reading of single objects.
+ * Changes nothing in the kernel.
  */
 #pragma once
 
@@ -9,18 +9,22 @@
 
 /* One full dump into the world's links, which are emptied before. */
 int observe_links(struct daemon *d, struct err *e);
-/* What the kernel has for v, looked for in zone. A zone that is gone counts as nothing there, with *ret_gone set. */
+/* What the kernel has for v, looked for in zone. A zone that is gone counts as nothing there, with *ret_gone
+ * set. */
 int observe_vlink(struct daemon *d, const struct vlink *v, const char *zone, struct node *ret, bool *ret_gone,
 		  struct err *e);
 int observe_hook(struct daemon *d, int parent, bool *ret, struct err *e);
-/* Finds a link by name or altname in a zone. -ENODEV when there is none, -ENOENT when there is no such zone. */
+/* Finds a link by name or altname in a zone. -ENODEV when there is none, -ENOENT when there is no such zone.
+ */
 int observe_find(struct daemon *d, const char *zone, const char *name, struct sys_link *ret, struct err *e);
-/* Brings one link of the own namespace up to date in the world at once, without waiting for its notification. */
+/* Brings one link of the own namespace up to date in the world at once, without waiting for its notification.
+ */
 void observe_refresh(struct daemon *d, int ifindex);
 /* Bits/s, 0 when the link has or tells none; duplex as kernel_ops. */
 uint64_t observe_speed(struct daemon *d, int ifindex, int *ret_duplex);
 /* Does the VNIC have an address inside one of its parent's subnets? Sets or clears v->warn. */
 void observe_subnets(struct daemon *d, struct vlink *v);
 
-/* Reads notifications from d->event from now on; changed() is called for each link that is new, changed or gone. */
+/* Reads notifications from d->event from now on; changed() is called for each link that is new, changed or
+ * gone. */
 int observe_start(struct daemon *d, void (*changed)(struct daemon *d, int ifindex), struct err *e);

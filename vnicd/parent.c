@@ -50,12 +50,15 @@ const char *parent_driver_warning(const char *driver)
 	static const struct {
 		const char *driver, *warning;
 	} rows[] = {
-		{"virtio_net", "a virtual machine's card: many hypervisors and clouds drop frames with MAC addresses "
-			       "they did not give out (allow MAC spoofing or promiscuous mode there)"},
-		{"vmxnet3", "a VMware card: frames with other MAC addresses need 'forged transmits' and promiscuous "
-			    "mode on its port group"},
-		{"hv_netvsc", "a Hyper-V card: frames with other MAC addresses need MAC address spoofing enabled on "
-			      "the virtual machine's adapter"},
+		{"virtio_net",
+		 "a virtual machine's card: many hypervisors and clouds drop frames with MAC addresses "
+		 "they did not give out (allow MAC spoofing or promiscuous mode there)"},
+		{"vmxnet3",
+		 "a VMware card: frames with other MAC addresses need 'forged transmits' and promiscuous "
+		 "mode on its port group"},
+		{"hv_netvsc",
+		 "a Hyper-V card: frames with other MAC addresses need MAC address spoofing enabled on "
+		 "the virtual machine's adapter"},
 		{"vif", "a Xen card: the host may drop frames with MAC addresses it did not give out"},
 		{"ena", "an Amazon cloud card: frames with MAC addresses it did not give out are dropped"},
 		{"gve", "a Google cloud card: frames with MAC addresses it did not give out are dropped"},
@@ -73,13 +76,17 @@ static int check_slave(const struct daemon *d, const struct sys_link *l, struct 
 {
 	static const struct {
 		const char *kind, *what;
-	} rows[] = {{"bridge", "a port of"}, {"bond", "a slave of"}, {"team", "a port of"}, {"openvswitch", "a port of"}};
+	} rows[] = {{"bridge", "a port of"},
+		    {"bond", "a slave of"},
+		    {"team", "a port of"},
+		    {"openvswitch", "a port of"}};
 	const struct slink *master = slink_find(d, l->master);
 	const char *name = master ? master->l.name : "another link";
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		if (!strcmp(l->slave_kind, rows[i].kind))
-			return err_user(e, -EBUSY, l->name, "it is %s %s: use -l %s", rows[i].what, name, name);
+			return err_user(e, -EBUSY, l->name, "it is %s %s: use -l %s", rows[i].what, name,
+					name);
 	return 0;
 }
 
@@ -93,9 +100,11 @@ static int check_kind(const struct daemon *d, const struct sys_link *l, struct e
 		if (strcmp(l->kind, refused[i]) != 0)
 			continue;
 		if (lower)
-			return err_user(e, -EOPNOTSUPP, l->name, "a VNIC over %s %s is not possible: use -l %s",
+			return err_user(e, -EOPNOTSUPP, l->name,
+					"a VNIC over %s %s is not possible: use -l %s",
 					l->kind[0] == 'i' ? "an" : "a", l->kind, lower->l.name);
-		return err_user(e, -EOPNOTSUPP, l->name, "a VNIC over a link of kind %s is not possible", l->kind);
+		return err_user(e, -EOPNOTSUPP, l->name, "a VNIC over a link of kind %s is not possible",
+				l->kind);
 	}
 	return 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which links can carry VNICs, and why not. Pure over the world but for one look whether a link is wireless. */
+/* Which links can carry VNICs, and why not. Pure over the world but for one look whether a link is wireless.
+ */
 #pragma once
 
 #include "vnicd/world.h"

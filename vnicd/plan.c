@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The difference of two nodes as operations. Each step looks at cur, which every emitted operation moves on, so that a
- * later step never repeats an earlier one. No I/O, no clock, no globals.
+ * The difference of two nodes as operations. Each step looks at cur, which every emitted operation moves on,
+ * so that a later step never repeats an earlier one. No I/O, no clock, no globals.
  */
 #include "vnicd/plan.h"
 

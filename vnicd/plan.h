@@ -6,8 +6,8 @@
 
 /*
  * Appends to list the operations that turn have into want. want->link false: everything of the node goes.
- * Order: a link is up only once its caps stand; a tree stands before traffic is steered to it; a cap that goes is opened
- * and drained first; the hooks drop before anything opens. Nothing is appended when the two are equal.
- * 0 or -ENOMEM.
+ * Order: a link is up only once its caps stand; a tree stands before traffic is steered to it; a cap that
+ * goes is opened and drained first; the hooks drop before anything opens. Nothing is appended when the two
+ * are equal. 0 or -ENOMEM.
  */
 int plan_node(const struct node *want, const struct node *have, struct op_list *list);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Drives observe -> plan -> apply -> read back for requests, at start and on events. Holds no wire format and no
- * netlink; what a link should be is want.c's, what differs is plan.c's.
+ * Drives observe -> plan -> apply -> read back for requests, at start and on events. Holds no wire format and
+ * no netlink; what a link should be is want.c's, what differs is plan.c's.
  */
 #include "vnicd/reconcile.h"
 
@@ -152,10 +152,12 @@ static int item_check(struct txn *t, struct item *it, struct err *e)
 		return r;
 	if (!it->c.new && !now.link && !now.ifb && !now.prog.present && !now.steer)
 		return 0;
-	if (it->c.new && node_equal(&it->want, &now))
+	if (it->c.new &&node_equal(&it->want, &now))
 		return 0;
-	return err_sys(e, -EIO, v->s.name, "the kernel did not keep what was set (%s): run vnicd with "
-		       "--log-level debug and report it", node_differs(&it->want, &now));
+	return err_sys(e, -EIO, v->s.name,
+		       "the kernel did not keep what was set (%s): run vnicd with "
+		       "--log-level debug and report it",
+		       node_differs(&it->want, &now));
 }
 
 /* Hooks that only what was taken back needed. */
@@ -268,8 +270,9 @@ static int save_props(struct daemon *d, const struct vlink *v, struct err *e)
 	int r = 0;
 
 	for (int i = 0; i < PROP_COUNT && r == 0; i++)
-		r = v->props.value[i] ? store_prop_put(d->store, v->s.n, prop_rows[i].name, v->props.value[i], "", e)
-				      : store_prop_del(d->store, v->s.n, prop_rows[i].name, e);
+		r = v->props.value[i]
+			    ? store_prop_put(d->store, v->s.n, prop_rows[i].name, v->props.value[i], "", e)
+			    : store_prop_del(d->store, v->s.n, prop_rows[i].name, e);
 	return r;
 }
 
@@ -359,7 +362,8 @@ static void txn_refresh(struct txn *t)
 	}
 }
 
-static int txn_open(struct txn *t, struct daemon *d, const struct change *changes, size_t count, struct err *e)
+static int txn_open(struct txn *t, struct daemon *d, const struct change *changes, size_t count,
+		    struct err *e)
 {
 	*t = (struct txn){.d = d, .items = calloc(count, sizeof(*t->items)), .count = count};
 	if (!t->items)
@@ -460,7 +464,9 @@ static void in_zone(struct daemon *d, struct vlink *v, const char *zone, bool cr
 		goto out;
 	}
 	if (!it->have.link && !create) {
-		mark_lost(v, "it is not where it was put: somebody deleted or moved it (delete-vnic works on it)");
+		mark_lost(
+			v,
+			"it is not where it was put: somebody deleted or moved it (delete-vnic works on it)");
 		goto out;
 	}
 	if (bring_in_line(&t, &e) < 0) {
@@ -504,9 +510,10 @@ void reconcile_orphan(struct daemon *d, const struct node *like)
 	memcpy(v.s.name, like->port.name, sizeof(v.s.name));
 	log_info(like->port.name, "removing %s (number %u), left behind by an interrupted command",
 		 like->port.name, like->n);
-	if (observe_vlink(d, &v, like->port.zone, &have, &gone, &e) < 0 || plan_node(&want, &have, &ops) < 0 ||
-	    apply_ops(d->kernel, &ops, &e) < 0)
-		log_error(like->port.name, "cannot remove %s: %s", like->port.name, err_str(&e, text, sizeof(text)));
+	if (observe_vlink(d, &v, like->port.zone, &have, &gone, &e) < 0 ||
+	    plan_node(&want, &have, &ops) < 0 || apply_ops(d->kernel, &ops, &e) < 0)
+		log_error(like->port.name, "cannot remove %s: %s", like->port.name,
+			  err_str(&e, text, sizeof(text)));
 	op_list_free(&ops);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Making the kernel equal to the desired world: observe, plan, apply, read back; and saving it, one transaction a
- * request. The only caller of plan and apply.
+ * Making the kernel equal to the desired world: observe, plan, apply, read back; and saving it, one
+ * transaction a request. The only caller of plan and apply.
  */
 #pragma once
 
@@ -13,9 +13,9 @@ struct change {
 };
 
 /*
- * All of it or none: intents saved, operations applied and read back, rows saved, world updated. On success the
- * world owns every new and has freed every old; on failure nothing has changed, and the new ones are still the
- * caller's. A created vlink with n 0 gets its number.
+ * All of it or none: intents saved, operations applied and read back, rows saved, world updated. On success
+ * the world owns every new and has freed every old; on failure nothing has changed, and the new ones are
+ * still the caller's. A created vlink with n 0 gets its number.
  */
 int reconcile_run(struct daemon *d, struct change *changes, size_t count, struct err *e);
 

@@ -56,7 +56,7 @@ static const char *bad_param(const struct method *m, json_t *params)
 	const char *key;
 	json_t *value;
 
-	json_object_foreach(params, key, value) {
+	json_object_foreach (params, key, value) {
 		bool known = false;
 
 		for (int i = 0; i < PARAMS_MAX && m->params[i].name && !known; i++)

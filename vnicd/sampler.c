@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads counters from the kernel, adds what earlier objects had counted, and sends them: once, or at intervals.
- * Never changes a link.
+ * Reads counters from the kernel, adds what earlier objects had counted, and sends them: once, or at
+ * intervals. Never changes a link.
  */
 #include "vnicd/sampler.h"
 
@@ -135,7 +135,7 @@ static bool asked_for(const json_t *names, const char *name)
 
 	if (!names)
 		return true;
-	json_array_foreach(names, i, n)
+	json_array_foreach (names, i, n)
 		if (!strcmp(json_string_value(n), name))
 			return true;
 	return false;
@@ -229,7 +229,8 @@ static int stream_tick(sd_event_source *source, uint64_t usec, void *arg)
 	return 0;
 }
 
-static void stream_start(struct daemon *d, struct call *c, json_t *names, json_int_t interval, json_int_t count)
+static void stream_start(struct daemon *d, struct call *c, json_t *names, json_int_t interval,
+			 json_int_t count)
 {
 	struct stream *s = calloc(1, sizeof(*s));
 	struct err e = {0};
@@ -258,7 +259,7 @@ static int check_names(struct daemon *d, const json_t *names, struct err *e)
 	size_t i;
 	json_t *n;
 
-	json_array_foreach(names, i, n) {
+	json_array_foreach (names, i, n) {
 		const char *name = json_string_value(n);
 
 		if (!name)

@@ -65,7 +65,8 @@ static void find_vlink(struct daemon *d, struct vlink *v, struct status *s)
 	if (r == -ENOENT)
 		snprintf(text, sizeof(text), "zone %s is gone", zone);
 	else
-		snprintf(text, sizeof(text), "it is not in %s%s any more: somebody deleted, moved or renamed it",
+		snprintf(text, sizeof(text),
+			 "it is not in %s%s any more: somebody deleted, moved or renamed it",
 			 zone[0] ? "zone " : "this namespace", zone);
 	join_why(s, text);
 }
@@ -305,8 +306,8 @@ static json_t *vnic_row(struct daemon *d, struct vlink *v)
 
 	status_of(d, v, &s);
 	o = json_pack("{s:s, s:s, s:s, s:I, s:s}", "link", v->s.name, "mactype", mac_type_word(v), "macvalue",
-		      mac_str(v->s.mac, mac), "mtu", (json_int_t)(s.there ? s.l.mtu : want_mtu(d, v)), "state",
-		      s.state);
+		      mac_str(v->s.mac, mac), "mtu", (json_int_t)(s.there ? s.l.mtu : want_mtu(d, v)),
+		      "state", s.state);
 	set_str(o, "over", vlink_over(d, v, over));
 	set_str(o, "bandwidth", prop_bandwidth(&v->props, bandwidth, sizeof(bandwidth)));
 	set_caps(d, o, v);
@@ -356,7 +357,8 @@ static json_t *stub_row(struct daemon *d, struct vlink *stub)
 		if (v->s.over == stub->s.n)
 			json_array_append_new(vnics, json_string(v->s.name));
 	return json_pack("{s:s, s:I, s:s, s:o}", "link", stub->s.name, "mtu",
-			 (json_int_t)(s.there ? s.l.mtu : want_mtu(d, stub)), "state", s.state, "vnics", vnics);
+			 (json_int_t)(s.there ? s.l.mtu : want_mtu(d, stub)), "state", s.state, "vnics",
+			 vnics);
 }
 
 void show_etherstub(struct daemon *d, struct call *c)
@@ -395,9 +397,9 @@ static void effective(struct daemon *d, const struct vlink *v, enum prop_id id, 
 			snprintf(buf, size, "%s", v->props.value[asked] ? v->props.value[asked] : "");
 			return;
 		}
-		cap = want_cap(v, id == PROP_MAXBW_TX ||
-				      (id == PROP_MAXBW && v->props.value[PROP_MAXBW_RX] != NULL),
-			       parent ? observe_speed(d, parent->l.ifindex, NULL) : 0);
+		cap = want_cap(
+			v, id == PROP_MAXBW_TX || (id == PROP_MAXBW && v->props.value[PROP_MAXBW_RX] != NULL),
+			parent ? observe_speed(d, parent->l.ifindex, NULL) : 0);
 		if (cap.unknown)
 			snprintf(buf, size, "?");
 		else
@@ -417,8 +419,8 @@ static void default_of(struct daemon *d, const struct vlink *v, enum prop_id id,
 static json_t *prop_row_of(struct daemon *d, const struct vlink *v, enum prop_id id)
 {
 	char eff[PROP_TEXT_MAX], def[PROP_TEXT_MAX];
-	json_t *o = json_pack("{s:s, s:s, s:s, s:s}", "link", v->s.name, "property", prop_rows[id].name, "perm",
-			      "rw", "possible", prop_rows[id].possible);
+	json_t *o = json_pack("{s:s, s:s, s:s, s:s}", "link", v->s.name, "property", prop_rows[id].name,
+			      "perm", "rw", "possible", prop_rows[id].possible);
 
 	effective(d, v, id, eff, sizeof(eff));
 	default_of(d, v, id, def, sizeof(def));
@@ -436,14 +438,14 @@ static json_t *sys_prop_row(const struct sys_link *l, enum prop_id id)
 	char mtu[16];
 
 	snprintf(mtu, sizeof(mtu), "%u", l->mtu);
-	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "link", l->name, "property", prop_rows[id].name, "perm",
-			 "r-", "value", mtu, "effective", mtu, "possible", mtu);
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "link", l->name, "property", prop_rows[id].name,
+			 "perm", "r-", "value", mtu, "effective", mtu, "possible", mtu);
 }
 
 struct prop_show {
 	struct daemon *d;
 	const json_t *filter; /* array of property names, or NULL */
-	bool named;	      /* one link was named: a property it lacks is an error */
+	bool named;           /* one link was named: a property it lacks is an error */
 	json_t *rows;
 	struct err *e;
 };
@@ -470,7 +472,7 @@ static int show_props_of(struct prop_show *p, const struct vlink *v, const struc
 				show_one(p, v, l, id);
 		return 0;
 	}
-	json_array_foreach(p->filter, i, n) {
+	json_array_foreach (p->filter, i, n) {
 		const char *key = json_string_value(n);
 
 		r = prop_find(name, class, word, key ? key : "", false, &id, p->e);

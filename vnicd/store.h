@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The desired world on disk: one SQLite file, state.db. Durable before it returns. Holds no kernel state and decides
- * nothing; a request is one transaction.
+ * The desired world on disk: one SQLite file, state.db. Durable before it returns. Holds no kernel state and
+ * decides nothing; a request is one transaction.
  */
 #pragma once
 
@@ -16,9 +16,9 @@ struct store;
 
 /* How a link that is not ours (a parent) is known: never by its name alone. */
 struct ident {
-	char bus[64];	      /* bus address, "" where it has none */
-	struct mac perm_mac;  /* zero where it has none */
-	char name[IFNAMSIZ];  /* the last one seen */
+	char bus[64];        /* bus address, "" where it has none */
+	struct mac perm_mac; /* zero where it has none */
+	char name[IFNAMSIZ]; /* the last one seen */
 };
 
 enum mac_type { MAC_AUTO, MAC_RANDOM, MAC_FIXED };
@@ -29,23 +29,33 @@ struct store_link {
 	enum link_class class;
 	char name[IFNAMSIZ];
 	uint32_t parent_row; /* row of a struct ident, or 0 */
-	uint32_t over;	     /* n of the etherstub below, or 0 */
+	uint32_t over;       /* n of the etherstub below, or 0 */
 	enum mac_type mac_type;
 	struct mac mac;
-	bool down;	     /* created with -d */
+	bool down; /* created with -d */
 };
 
 /* One counter that never decreases: total = base + last; see counter_step() in lib/model/counter.h. */
 enum counter_id {
-	CTR_IPACKETS, CTR_RBYTES, CTR_IERRORS, CTR_IDROPS,
-	CTR_OPACKETS, CTR_OBYTES, CTR_OERRORS, CTR_ODROPS,
-	CTR_TX_LEAF, CTR_RX_LEAF, CTR_RX_GROUP, CTR_TX_BLOCKED,
+	CTR_IPACKETS,
+	CTR_RBYTES,
+	CTR_IERRORS,
+	CTR_IDROPS,
+	CTR_OPACKETS,
+	CTR_OBYTES,
+	CTR_OERRORS,
+	CTR_ODROPS,
+	CTR_TX_LEAF,
+	CTR_RX_LEAF,
+	CTR_RX_GROUP,
+	CTR_TX_BLOCKED,
 	CTR_COUNT
 };
 
 /*
- * Opens or creates dir/state.db (WAL, synchronous FULL, foreign keys on), takes the lock of the directory and runs
- * the migrations. Another holder of the directory: -EBUSY with its pid in the text. A newer schema: -EPROTO.
+ * Opens or creates dir/state.db (WAL, synchronous FULL, foreign keys on), takes the lock of the directory and
+ * runs the migrations. Another holder of the directory: -EBUSY with its pid in the text. A newer schema:
+ * -EPROTO.
  */
 int store_open(const char *dir, struct store **ret, struct err *e);
 struct store *store_close(struct store *s);
@@ -64,22 +74,24 @@ int store_link_put(struct store *s, struct store_link *l, struct err *e);
 int store_link_del(struct store *s, uint32_t n, struct err *e); /* its properties and counters go with it */
 
 int store_ident_get(struct store *s, uint32_t row, struct ident *ret, struct err *e);
-/* Finds the row with this bus address, else this permanent MAC, else (neither given) this name, or inserts one. */
+/* Finds the row with this bus address, else this permanent MAC, else (neither given) this name, or inserts
+ * one. */
 int store_ident_put(struct store *s, const struct ident *id, uint32_t *ret_row, struct err *e);
 
 /*
- * Properties as canonical text. boot "" = persistent, else the boot id it is valid for: rows of other boots are
- * deleted by store_open() (the caller's boot id is read from /proc/sys/kernel/random/boot_id).
+ * Properties as canonical text. boot "" = persistent, else the boot id it is valid for: rows of other boots
+ * are deleted by store_open() (the caller's boot id is read from /proc/sys/kernel/random/boot_id).
  */
 int store_props(struct store *s, uint32_t n,
-		int (*cb)(const char *key, const char *value, const char *boot, void *arg), void *arg, struct err *e);
+		int (*cb)(const char *key, const char *value, const char *boot, void *arg), void *arg,
+		struct err *e);
 int store_prop_put(struct store *s, uint32_t n, const char *key, const char *value, const char *boot,
 		   struct err *e);
 int store_prop_del(struct store *s, uint32_t n, const char *key, struct err *e);
 
 /*
- * Intents: what a request is about to do to the kernel, committed before it does. An intent left behind by a killed
- * daemon tells the next one where to look for orphans. kind: "create", "delete", "move".
+ * Intents: what a request is about to do to the kernel, committed before it does. An intent left behind by a
+ * killed daemon tells the next one where to look for orphans. kind: "create", "delete", "move".
  */
 int store_intent_put(struct store *s, uint32_t n, const char *kind, const char *name, struct mac mac,
 		     const char *zone, struct err *e);

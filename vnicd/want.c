@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define STUB_MTU 9000u
+#define STUB_MTU      9000u
 #define STUB_VNIC_MTU 1500u
 
 struct eff_cap want_cap(const struct vlink *v, bool tx, uint64_t speed)
@@ -64,7 +64,9 @@ static void want_caps(struct node *n, struct eff_cap rx, struct eff_cap tx, cons
 		return;
 	n->prog = (struct prog){
 		.present = true,
-		.rx = rx.blocked ? HOOK_DROP : n->rx.root ? HOOK_POLICE : HOOK_PASS,
+		.rx = rx.blocked   ? HOOK_DROP
+		      : n->rx.root ? HOOK_POLICE
+				   : HOOK_PASS,
 		.tx = tx.blocked ? HOOK_DROP : HOOK_PASS,
 		.group_rate = n->rx.root ? n->rx.shape.rate : 0,
 	};
@@ -75,8 +77,7 @@ void want_node(const struct daemon *d, const struct vlink *v, const struct node 
 	const struct slink *parent = vlink_parent(d, v);
 	uint64_t speed = parent ? parent->speed : 0;
 
-	*ret = (struct node){
-		.n = v->s.n, .class = v->s.class, .link = true, .mac = v->s.mac, .marked = true};
+	*ret = (struct node){.n = v->s.n, .class = v->s.class, .link = true, .mac = v->s.mac, .marked = true};
 	/* Up or down is its user's once it is there. */
 	ret->up = have->link ? have->up : !v->s.down;
 	snprintf(ret->port.zone, sizeof(ret->port.zone), "%s", prop_zone(&v->props));

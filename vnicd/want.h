@@ -4,7 +4,8 @@
 
 #include "vnicd/world.h"
 
-/* A cap resolved: blocked, none (rate 0), or a rate; unknown: a percentage of a speed that is not known now. */
+/* A cap resolved: blocked, none (rate 0), or a rate; unknown: a percentage of a speed that is not known now.
+ */
 struct eff_cap {
 	bool blocked, unknown;
 	uint64_t rate; /* bits/s */
@@ -13,7 +14,8 @@ struct eff_cap {
 struct eff_cap want_cap(const struct vlink *v, bool tx, uint64_t speed);
 /* Does v ask for a percentage in either direction? */
 bool want_percent(const struct vlink *v);
-/* The MTU v gets: its own, else 1500 on an etherstub, the parent's over another link, 9000 for an etherstub. */
+/* The MTU v gets: its own, else 1500 on an etherstub, the parent's over another link, 9000 for an etherstub.
+ */
 uint32_t want_mtu(const struct daemon *d, const struct vlink *v);
 /*
  * The node v should be. have: what is seen; a percentage of an unknown speed keeps the rate that is there.

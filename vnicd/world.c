@@ -79,7 +79,8 @@ static int load_prop(const char *key, const char *value, const char *boot, void 
 	for (int i = 0; i < PROP_COUNT; i++)
 		if (!strcmp(prop_rows[i].name, key))
 			return prop_set(&l->v->props, l->v->s.name, i, value, l->e);
-	return err_sys(l->e, -EPROTO, l->v->s.name, "state.db has a property %s that this vnicd does not know", key);
+	return err_sys(l->e, -EPROTO, l->v->s.name,
+		       "state.db has a property %s that this vnicd does not know", key);
 }
 
 static int load_link(const struct store_link *s, void *arg)
@@ -92,7 +93,9 @@ static int load_link(const struct store_link *s, void *arg)
 		return err_nomem(l->e);
 	l->v->s = *s;
 	world_add(l->d, l->v);
-	r = store_props(l->d->store, s->n, load_prop, l, l->e);
+	r = s->parent_row ? store_ident_get(l->d->store, s->parent_row, &l->v->parent, l->e) : 0;
+	if (r == 0)
+		r = store_props(l->d->store, s->n, load_prop, l, l->e);
 	return r < 0 ? r : store_counters_get(l->d->store, s->n, l->v->counters, l->e);
 }
 
@@ -134,7 +137,8 @@ static void name_add(struct daemon *d, struct slink *s)
 {
 	struct slink *other = slink_by_name(d, s->l.name);
 
-	/* Two links exchange names through a third: until the other's notification is read, its old name is ours. */
+	/* Two links exchange names through a third: until the other's notification is read, its old name is
+	 * ours. */
 	if (other)
 		HASH_DELETE(hh_name, d->links_by_name, other);
 	HASH_ADD_KEYPTR(hh_name, d->links_by_name, s->l.name, strlen(s->l.name), s);
@@ -195,27 +199,23 @@ static struct slink *by_ident(const struct daemon *d, const struct ident *id)
 struct slink *vlink_parent(const struct daemon *d, const struct vlink *v)
 {
 	struct vlink *stub;
-	struct ident id;
 
 	if (v->s.over) {
 		stub = vlink_by_n(d, v->s.over);
 		return stub ? slink_by_name(d, stub->s.name) : NULL;
 	}
-	if (!v->s.parent_row || store_ident_get(d->store, v->s.parent_row, &id, NULL) < 0)
-		return NULL;
-	return by_ident(d, &id);
+	return v->s.parent_row ? by_ident(d, &v->parent) : NULL;
 }
 
 const char *vlink_over(const struct daemon *d, const struct vlink *v, char buf[IFNAMSIZ])
 {
 	struct slink *parent = vlink_parent(d, v);
-	struct ident id = {0};
 
 	buf[0] = '\0';
 	if (parent)
 		memcpy(buf, parent->l.name, IFNAMSIZ);
-	else if (v->s.parent_row && store_ident_get(d->store, v->s.parent_row, &id, NULL) == 0)
-		memcpy(buf, id.name, IFNAMSIZ);
+	else if (v->s.parent_row)
+		memcpy(buf, v->parent.name, IFNAMSIZ);
 	else if (v->s.over && vlink_by_n(d, v->s.over))
 		memcpy(buf, vlink_by_n(d, v->s.over)->s.name, IFNAMSIZ);
 	return buf;

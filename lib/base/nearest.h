@@ -4,5 +4,6 @@
 
 #include <stddef.h>
 
-/* The word with the smallest edit distance to word, or NULL when none is within a third of its length (at least 1). */
+/* The word with the smallest edit distance to word, or NULL when none is within a third of its length (at
+ * least 1). */
 const char *nearest(const char *word, const char *const *words, size_t count);

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define BW_MIN UINT64_C(64000)	       /* 64 kbit/s */
+#define BW_MIN UINT64_C(64000)        /* 64 kbit/s */
 #define BW_MAX UINT64_C(400000000000) /* 400 Gbit/s */
 
 enum bw_kind { BW_UNSET, BW_NONE, BW_BLOCKED, BW_RATE, BW_PERCENT };
@@ -35,7 +35,8 @@ const char *bw_str(struct bw bw, char *buf, size_t size);
 /* A rate scaled for people with at most three significant decimals: 94.7M, 1.2G, 640. */
 const char *rate_human(double bits_per_second, char *buf, size_t size);
 
-/* Takes 02:08:20:aa:bb:cc and dladm's 2:8:20:aa:bb:c; -EINVAL with the reason else. Group and zero addresses are refused. */
+/* Takes 02:08:20:aa:bb:cc and dladm's 2:8:20:aa:bb:c; -EINVAL with the reason else. Group and zero addresses
+ * are refused. */
 int mac_parse(const char *text, struct mac *ret, struct err *e);
 /* Takes 1 to 5 colon-joined bytes; the group bit is refused. */
 int mac_prefix_parse(const char *text, struct mac *prefix, unsigned *ret_len, struct err *e);

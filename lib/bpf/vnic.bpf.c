@@ -13,6 +13,7 @@
 #include <bpf/bpf_helpers.h>
 
 #define CAS_TRIES 4
+#define SMALL     128 /* bytes */
 
 struct vnic_state state;
 
@@ -80,17 +81,20 @@ static __always_inline int main_bucket(__u64 now, __u32 len)
 	return 0;
 }
 
-/* The slow bucket is the group frames' own, so that ARP and neighbour discovery live beside any unicast load.
+/*
+ * The slow bucket is the group frames' own, so that ARP and neighbour discovery live beside any unicast load.
+ * Its last half is for small frames, which these are, so that they live beside a flood of large group frames
+ * too.
  */
 static __always_inline int slow_bucket(__u64 now, __u32 len)
 {
-	__u64 low = full(&state.slow, now);
+	__u64 low = full(&state.slow, now), spare = len > SMALL ? state.slow.depth / 2 : 0;
 
 	for (int i = 0; i < CAS_TRIES; i++) {
 		__u64 old = *(volatile __u64 *)&state.slow_spent;
 		__u64 t = old < low ? low : old;
 
-		if (t > now)
+		if (t + spare > now)
 			return 0;
 		if (__sync_val_compare_and_swap(&state.slow_spent, old, t + cost(&state.slow, len)) == old) {
 			__sync_fetch_and_add(&state.drained, len);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The in-memory kernel for tests: nodes move on by the operations' own effects, and any apply can be made to fail.
- * Never touches a real one.
+ * The in-memory kernel for tests: nodes move on by the operations' own effects, and any apply can be made to
+ * fail. Never touches a real one.
  */
 #include "lib/kern/kern.h"
 
@@ -64,7 +64,10 @@ static int fake_observe(struct kernel *k, const struct node *key, struct node *r
 	if (!n || (n->link && strcmp(n->port.zone, key->port.zone) != 0))
 		ret->link = false;
 	if (!n) {
-		*ret = (struct node){.n = key->n, .class = key->class, .port = key->port, .parent = key->parent,
+		*ret = (struct node){.n = key->n,
+				     .class = key->class,
+				     .port = key->port,
+				     .parent = key->parent,
 				     .mac = key->mac};
 		ret->port.ifindex = 0;
 	}
@@ -107,7 +110,8 @@ static int fake_apply(struct kernel *k, struct op *op, struct err *e)
 	struct node *n;
 
 	if (++f->calls == f->fail_at)
-		return err_sys(e, -EIO, op_port(&op->to, op->on)->name, "made to fail at %s", op_name(op->kind));
+		return err_sys(e, -EIO, op_port(&op->to, op->on)->name, "made to fail at %s",
+			       op_name(op->kind));
 	if (op->kind != OP_DRAIN)
 		k->acts++;
 	if (op->kind == OP_HOOK_ADD || op->kind == OP_HOOK_DEL) {
@@ -129,8 +133,13 @@ static int fake_apply(struct kernel *k, struct op *op, struct err *e)
 /* A node's link as the system would list it. */
 static struct sys_link node_sys(const struct node *n)
 {
-	struct sys_link l = {.ifindex = n->port.ifindex, .mtu = n->mtu, .mac = n->mac, .has_mac = true,
-			     .type = 1, .lower = n->parent.ifindex, .group = GROUP_LIVE,
+	struct sys_link l = {.ifindex = n->port.ifindex,
+			     .mtu = n->mtu,
+			     .mac = n->mac,
+			     .has_mac = true,
+			     .type = 1,
+			     .lower = n->parent.ifindex,
+			     .group = GROUP_LIVE,
 			     .flags = n->up ? 1 : 0};
 
 	memcpy(l.name, n->port.name, sizeof(l.name));
@@ -138,7 +147,8 @@ static struct sys_link node_sys(const struct node *n)
 	return l;
 }
 
-static int fake_links(struct kernel *k, int (*cb)(const struct sys_link *l, void *arg), void *arg, struct err *e)
+static int fake_links(struct kernel *k, int (*cb)(const struct sys_link *l, void *arg), void *arg,
+		      struct err *e)
 {
 	struct fake *f = fake_of(k);
 	int r = 0;
@@ -242,8 +252,8 @@ static int fake_shares_subnet(struct kernel *k, int ifindex, int parent_ifindex,
 }
 
 static int fake_marked(struct kernel *k, const char *const *zones,
-		       int (*cb)(const struct port *port, uint32_t n, enum link_class class, void *arg), void *arg,
-		       struct err *e)
+		       int (*cb)(const struct port *port, uint32_t n, enum link_class class, void *arg),
+		       void *arg, struct err *e)
 {
 	int r = 0;
 

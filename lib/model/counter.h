@@ -9,7 +9,8 @@ struct counter {
 	uint64_t base, last;
 };
 
-/* Takes a fresh reading: one smaller than the last comes from a new object, so the last goes into the base. */
+/* Takes a fresh reading: one smaller than the last comes from a new object, so the last goes into the base.
+ */
 static inline uint64_t counter_step(struct counter *c, uint64_t now)
 {
 	if (now < c->last)

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define MTU_LEAST 68u /* RFC 791; what the kernel takes as the least for Ethernet */
-#define MTU_MOST 65535u
+#define MTU_MOST  65535u
 
 static int check_bw(const char *name, const char *text, char ret[PROP_TEXT_MAX], struct err *e)
 {
@@ -63,7 +63,7 @@ static int check_zone(const char *text, char ret[PROP_TEXT_MAX], struct err *e)
 	return 0;
 }
 
-#define BIT(class) (1u << (class))
+#define BIT(class)  (1u << (class))
 #define BW_POSSIBLE "64K-400G,1%-100%,none,blocked"
 
 const struct prop_row prop_rows[PROP_COUNT] = {

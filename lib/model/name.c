@@ -38,11 +38,13 @@ int name_check(const char *name, struct err *e)
 		return err_user(e, -EINVAL, name, "a link's name has 2 to %d characters, this one has %zu",
 				IFNAMSIZ - 1, len);
 	if (*bad)
-		return err_user(e, -EINVAL, name, "a link's name is made of letters, digits, '_', '.' and '-'");
+		return err_user(e, -EINVAL, name,
+				"a link's name is made of letters, digits, '_', '.' and '-'");
 	if (!isalpha((unsigned char)name[0]))
 		return err_user(e, -EINVAL, name, "a link's name starts with a letter");
 	if (!isdigit((unsigned char)name[len - 1]))
-		return err_user(e, -EINVAL, name, "a link's name ends in a digit: try %.*s0", IFNAMSIZ - 2, name);
+		return err_user(e, -EINVAL, name, "a link's name ends in a digit: try %.*s0", IFNAMSIZ - 2,
+				name);
 	if (is_keyword(name))
 		return err_user(e, -EINVAL, name, "ip(8) reads this name as a keyword: choose another");
 	if (is_ifb_name(name))
@@ -57,7 +59,7 @@ int zone_check(const char *zone, struct err *e)
 	if (len == 0 || len >= ZONE_MAX)
 		return err_user(e, -EINVAL, "zone", "a zone's name has 1 to %d characters", ZONE_MAX - 1);
 	if (strchr(zone, '/') || !strcmp(zone, ".") || !strcmp(zone, ".."))
-		return err_user(e, -EINVAL, "zone", "%s: give a name under /run/netns, as 'ip netns add NAME' makes it",
-				zone);
+		return err_user(e, -EINVAL, "zone",
+				"%s: give a name under /run/netns, as 'ip netns add NAME' makes it", zone);
 	return 0;
 }

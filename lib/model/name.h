@@ -5,8 +5,9 @@
 #include "lib/base/err.h"
 
 /*
- * 0 when name may be given to a VNIC or etherstub: 2 to 15 characters of [A-Za-z0-9_.-], a letter first, a digit last,
- * no word that ip reads as a keyword, not one of our ifbs' names. Else -EINVAL and the rule that is broken.
+ * 0 when name may be given to a VNIC or etherstub: 2 to 15 characters of [A-Za-z0-9_.-], a letter first, a
+ * digit last, no word that ip reads as a keyword, not one of our ifbs' names. Else -EINVAL and the rule that
+ * is broken.
  */
 int name_check(const char *name, struct err *e);
 /* 0 when zone can be the name of a file under /run/netns. */

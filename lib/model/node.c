@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Nodes and shapes as values: comparing them, and the figures a rate is turned into. Never allocates or does I/O. */
+/* Nodes and shapes as values: comparing them, and the figures a rate is turned into. Never allocates or does
+ * I/O. */
 #include "lib/model/node.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define ETH_HEADER 14u
+#define ETH_HEADER    14u
 #define SEGMENT_UP_TO UINT64_C(200000000)
-#define BURST_US 4000u
-#define QUANTUM_MAX 60000u
-#define LIMIT_FRAMES 10u
+#define BURST_US      4000u
+#define QUANTUM_MAX   60000u
+#define LIMIT_FRAMES  10u
 
 static const char *const class_names[] = {
 	[CLASS_VNIC] = "vnic",
@@ -28,13 +29,14 @@ void node_ifb_name(uint32_t n, char name[IFNAMSIZ])
 	snprintf(name, IFNAMSIZ, "vi%u", n);
 }
 
-/* How long a full queue may take to drain, by rate: what a ping under load waits. Linear between the points. */
+/* How long a full queue may take to drain, by rate: what a ping under load waits. Linear between the points.
+ */
 static const struct {
 	uint64_t rate;
 	uint32_t us;
 } queue_time[] = {
-	{UINT64_C(10000000), 50000},  {UINT64_C(20000000), 33000},   {UINT64_C(50000000), 18000},
-	{UINT64_C(100000000), 12000}, {UINT64_C(200000000), 8600},   {UINT64_C(500000000), 5600},
+	{UINT64_C(10000000), 50000},  {UINT64_C(20000000), 33000},    {UINT64_C(50000000), 18000},
+	{UINT64_C(100000000), 12000}, {UINT64_C(200000000), 8600},    {UINT64_C(500000000), 5600},
 	{UINT64_C(1000000000), 3000}, {UINT64_C(400000000000), 3000},
 };
 
@@ -74,8 +76,8 @@ struct shape shape_for(uint64_t rate, uint32_t mtu)
 
 bool shape_equal(const struct shape *a, const struct shape *b)
 {
-	return a->rate == b->rate && a->burst == b->burst && a->quantum == b->quantum && a->limit == b->limit &&
-	       a->segment == b->segment && a->seg_burst == b->seg_burst;
+	return a->rate == b->rate && a->burst == b->burst && a->quantum == b->quantum &&
+	       a->limit == b->limit && a->segment == b->segment && a->seg_burst == b->seg_burst;
 }
 
 bool tree_equal(const struct tree *a, const struct tree *b)
@@ -96,14 +98,14 @@ static const char *link_differs(const struct node *a, const struct node *b)
 		return "the link";
 	if (!a->link)
 		return NULL;
-	return strcmp(a->port.zone, b->port.zone) != 0	 ? "zone"
-	       : strcmp(a->port.name, b->port.name) != 0 ? "name"
+	return strcmp(a->port.zone, b->port.zone) != 0                ? "zone"
+	       : strcmp(a->port.name, b->port.name) != 0              ? "name"
 	       : a->class == CLASS_VNIC && !mac_equal(a->mac, b->mac) ? "MAC address"
-	       : a->mtu != b->mtu			 ? "mtu"
-	       : a->up != b->up				 ? "up"
-	       : a->marked != b->marked			 ? "alias"
-	       : a->quiet != b->quiet			 ? "address generation"
-							 : NULL;
+	       : a->mtu != b->mtu                                     ? "mtu"
+	       : a->up != b->up                                       ? "up"
+	       : a->marked != b->marked                               ? "alias"
+	       : a->quiet != b->quiet                                 ? "address generation"
+								      : NULL;
 }
 
 static bool ifb_equal(const struct node *a, const struct node *b)
@@ -118,12 +120,12 @@ const char *node_differs(const struct node *a, const struct node *b)
 {
 	const char *link = link_differs(a, b);
 
-	return a->n != b->n			 ? "number"
-	       : link				 ? link
+	return a->n != b->n                      ? "number"
+	       : link                            ? link
 	       : !prog_equal(&a->prog, &b->prog) ? "hooks"
-	       : !tree_equal(&a->tx, &b->tx)	 ? "tx tree"
-	       : !ifb_equal(a, b)		 ? "rx tree"
-	       : a->steer != b->steer		 ? "steering"
+	       : !tree_equal(&a->tx, &b->tx)     ? "tx tree"
+	       : !ifb_equal(a, b)                ? "rx tree"
+	       : a->steer != b->steer            ? "steering"
 						 : "nothing";
 }
 

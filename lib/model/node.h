@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * One VNIC or etherstub with everything in the kernel that hangs on it: the same struct says what is wanted and what
- * is seen, so that a plan is the difference of two nodes. Owns no memory, does no I/O.
+ * One VNIC or etherstub with everything in the kernel that hangs on it: the same struct says what is wanted
+ * and what is seen, so that a plan is the difference of two nodes. Owns no memory, does no I/O.
  */
 #pragma once
 
@@ -11,13 +11,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ZONE_MAX 256
-#define TREE_MAJOR 0x7fd00000u /* our tc handles are 7fd0:x */
-#define TREE_CAP 1u	       /* minor of the class that carries a link's cap */
-#define TREE_LEAF_MAJOR 0x7fd10000u /* handle of the leaf qdisc under it */
-#define RATE_OPEN UINT64_C(400000000000) /* an open class: no limit in practice */
-#define GROUP_LIVE 0x766e6963u /* IFLA_GROUP of every link of ours ("vnic") */
-#define GROUP_DOOMED 0x766e6964u
+#define ZONE_MAX        256
+#define TREE_MAJOR      0x7fd00000u            /* our tc handles are 7fd0:x */
+#define TREE_CAP        1u                     /* minor of the class that carries a link's cap */
+#define TREE_LEAF_MAJOR 0x7fd10000u            /* handle of the leaf qdisc under it */
+#define RATE_OPEN       UINT64_C(400000000000) /* an open class: no limit in practice */
+#define GROUP_LIVE      0x766e6963u            /* IFLA_GROUP of every link of ours ("vnic") */
+#define GROUP_DOOMED    0x766e6964u
 
 enum link_class { CLASS_VNIC, CLASS_ETHERSTUB, CLASS_IFB, CLASS_OTHER };
 const char *link_class_str(enum link_class class);
@@ -30,15 +30,16 @@ struct port {
 };
 
 /*
- * One class on a tree: what a cap, a flow and a policer have in common. Derived figures (burst, quantum, limit)
- * come from shape_for(); they are kept here so that what the kernel says can be compared with what is wanted.
+ * One class on a tree: what a cap, a flow and a policer have in common. Derived figures (burst, quantum,
+ * limit) come from shape_for(); they are kept here so that what the kernel says can be compared with what is
+ * wanted.
  */
 struct shape {
-	uint64_t rate;	  /* bits per second */
-	uint32_t burst;	  /* bytes, rate bucket and ceil bucket alike */
-	uint32_t quantum; /* bytes */
-	uint32_t limit;	  /* bytes waiting in the leaf at most */
-	bool segment;	  /* the leaf cuts GSO frames before the class meters them */
+	uint64_t rate;      /* bits per second */
+	uint32_t burst;     /* bytes, rate bucket and ceil bucket alike */
+	uint32_t quantum;   /* bytes */
+	uint32_t limit;     /* bytes waiting in the leaf at most */
+	bool segment;       /* the leaf cuts GSO frames before the class meters them */
 	uint32_t seg_burst; /* bytes: the segmenting leaf's bucket */
 };
 
@@ -54,8 +55,8 @@ struct tree {
 enum hook_mode { HOOK_PASS, HOOK_POLICE, HOOK_DROP };
 struct prog {
 	bool present;
-	enum hook_mode rx; /* POLICE: group frames; DROP: blocked */
-	enum hook_mode tx; /* PASS: only resets skb->priority; DROP: blocked */
+	enum hook_mode rx;   /* POLICE: group frames; DROP: blocked */
+	enum hook_mode tx;   /* PASS: only resets skb->priority; DROP: blocked */
 	uint64_t group_rate; /* bits per second: the RX cap group frames are policed against */
 };
 
@@ -82,7 +83,7 @@ struct node {
 	bool ifb_quiet;
 	bool ifb_up;
 	struct tree rx; /* on the ifb */
-	bool steer;	/* the parent's hook sends this MAC's unicast frames to the ifb */
+	bool steer;     /* the parent's hook sends this MAC's unicast frames to the ifb */
 };
 
 /* The name of node n's ifb. */

@@ -190,7 +190,8 @@ static void text_add(const struct op *op, FILE *out)
 	char mac[18];
 
 	if (op->on == ON_IFB) {
-		fprintf(out, "ip link add name %s numtxqueues 1 group %u type ifb", n->ifb_port.name, GROUP_LIVE);
+		fprintf(out, "ip link add name %s numtxqueues 1 group %u type ifb", n->ifb_port.name,
+			GROUP_LIVE);
 		return;
 	}
 	fprintf(out, "ip link add name %s", n->port.name);
@@ -246,14 +247,15 @@ static void text_move(const struct op *op, FILE *out)
 		op->to.port.zone[0] ? op->to.port.zone : "1");
 }
 
-static const char *const mode_words[] = {[HOOK_PASS] = "pass", [HOOK_POLICE] = "police", [HOOK_DROP] = "drop"};
+static const char *const mode_words[] = {
+	[HOOK_PASS] = "pass", [HOOK_POLICE] = "police", [HOOK_DROP] = "drop"};
 
 static void text_prog(const struct op *op, FILE *out)
 {
 	const struct prog *p = &op->to.prog;
 
-	fprintf(out, "# bpf: hooks of %s: rx %s (group frames within %" PRIu64 " bit/s), tx %s", op->to.port.name,
-		mode_words[p->rx], p->group_rate, mode_words[p->tx]);
+	fprintf(out, "# bpf: hooks of %s: rx %s (group frames within %" PRIu64 " bit/s), tx %s",
+		op->to.port.name, mode_words[p->rx], p->group_rate, mode_words[p->tx]);
 }
 
 static void text_prog_del(const struct op *op, FILE *out)
@@ -283,8 +285,8 @@ static void text_cap(const struct op *op, FILE *out)
 	fprintf(out,
 		"%s class %s dev %s parent 7fd0: classid 7fd0:1 htb rate %" PRIu64 "bit ceil %" PRIu64
 		"bit burst %u cburst %u quantum %u",
-		IN_ZONE("tc", p), op->kind == OP_CAP_ADD ? "add" : "change", p->name, s->rate, s->rate, s->burst,
-		s->burst, s->quantum);
+		IN_ZONE("tc", p), op->kind == OP_CAP_ADD ? "add" : "change", p->name, s->rate, s->rate,
+		s->burst, s->burst, s->quantum);
 }
 
 static void text_cap_del(const struct op *op, FILE *out)
@@ -332,7 +334,8 @@ static void text_hook(const struct op *op, FILE *out)
 		op->kind == OP_HOOK_ADD ? "attach the" : "detach the", op->to.parent.name);
 }
 
-/* inverse: the kind that takes it back with from and to exchanged; OP_COUNT: there is nothing to take back. */
+/* inverse: the kind that takes it back with from and to exchanged; OP_COUNT: there is nothing to take back.
+ */
 static const struct {
 	const char *name;
 	void (*effect)(const struct op *op, struct node *n);

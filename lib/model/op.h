@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The only vocabulary for change: named operations, each with its effect on a node, its inverse and the ip/tc text a
- * person would type. Pure: what an operation does to a kernel is in lib/kern.
+ * The only vocabulary for change: named operations, each with its effect on a node, its inverse and the ip/tc
+ * text a person would type. Pure: what an operation does to a kernel is in lib/kern.
  */
 #pragma once
 
@@ -10,23 +10,24 @@
 #include <stdio.h>
 
 enum op_kind {
-	OP_LINK_ADD,  /* create the link (down, with MAC, MTU, group) in its zone */
+	OP_LINK_ADD, /* create the link (down, with MAC, MTU, group) in its zone */
 	OP_LINK_DEL,
-	OP_LINK_MARK, /* write alias and group; its inverse leaves them: the link goes anyway */
+	OP_LINK_MARK,  /* write alias and group; its inverse leaves them: the link goes anyway */
 	OP_LINK_QUIET, /* no addresses of its own: addrgenmode none, accept_ra 0 (yes), the defaults (no) */
-	OP_LINK_UP,   /* up (yes) or down (no) */
+	OP_LINK_UP,    /* up (yes) or down (no) */
 	OP_LINK_MTU,
-	OP_LINK_MOVE, /* to another zone; the kernel drops qdiscs and takes it down, so both go before by plan */
+	OP_LINK_MOVE, /* to another zone; the kernel drops qdiscs and takes it down, so both go before by plan
+		       */
 	OP_PROG_ADD,  /* the VNIC's two hooks, pinned */
 	OP_PROG_SET,
 	OP_PROG_DEL,
-	OP_ROOT_ADD,  /* HTB root 7fd0: */
+	OP_ROOT_ADD, /* HTB root 7fd0: */
 	OP_ROOT_DEL,
-	OP_CAP_ADD,   /* class 7fd0:1 */
-	OP_CAP_SET,   /* in place */
+	OP_CAP_ADD, /* class 7fd0:1 */
+	OP_CAP_SET, /* in place */
 	OP_CAP_DEL,
 	OP_LEAF_ADD,
-	OP_LEAF_SET,  /* in place, or replaced when the kind of leaf changes */
+	OP_LEAF_SET, /* in place, or replaced when the kind of leaf changes */
 	OP_LEAF_DEL,
 	OP_DRAIN,     /* wait until the class has no backlog, at most a bounded time */
 	OP_STEER_ADD, /* map entry of the parent's hook */
@@ -40,8 +41,8 @@ enum op_kind {
 enum op_on { ON_LINK, ON_IFB, ON_PARENT };
 
 /*
- * One operation. to and from are whole nodes after and before it, so that every field an operation needs, and its
- * inverse, is at hand. yes: the flag that LINK_UP, LINK_QUIET set.
+ * One operation. to and from are whole nodes after and before it, so that every field an operation needs, and
+ * its inverse, is at hand. yes: the flag that LINK_UP, LINK_QUIET set.
  */
 struct op {
 	enum op_kind kind;

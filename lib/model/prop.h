@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Link properties: the row type, the set of values a link has, and the one algorithm find, class, read-only, check.
- * The rows are in linkprop.c. Values are kept as canonical text, as they are stored and travel.
+ * Link properties: the row type, the set of values a link has, and the one algorithm find, class, read-only,
+ * check. The rows are in linkprop.c. Values are kept as canonical text, as they are stored and travel.
  */
 #pragma once
 
@@ -45,7 +45,7 @@ void prop_reset(struct props *p, enum prop_id id);
 
 /* The caps a link asks for, by direction: rx or tx if set, else maxbw. BW_NONE when nothing is. */
 struct bw prop_cap(const struct props *p, bool tx);
-uint32_t prop_mtu(const struct props *p); /* 0 = unset */
+uint32_t prop_mtu(const struct props *p);     /* 0 = unset */
 const char *prop_zone(const struct props *p); /* "" = unset */
 /* BANDWIDTH as show-vnic prints it: "max=100M", "max=100M,rx=10M", "blocked"; "" for none. Returns buf. */
 const char *prop_bandwidth(const struct props *p, char *buf, size_t size);

@@ -12,8 +12,8 @@ struct link_stats {
 
 /* What our own objects dropped for one node, since each was made (they restart at 0 when re-made). */
 struct drop_stats {
-	uint64_t tx_leaf;    /* leaf of the TX tree */
-	uint64_t rx_leaf;    /* leaf of the tree on the ifb */
-	uint64_t rx_group;   /* group frames policed, and all frames of a blocked link */
+	uint64_t tx_leaf;  /* leaf of the TX tree */
+	uint64_t rx_leaf;  /* leaf of the tree on the ifb */
+	uint64_t rx_group; /* group frames policed, and all frames of a blocked link */
 	uint64_t tx_blocked;
 };

@@ -38,16 +38,18 @@ static void get_attr(struct extack *x, unsigned type, const char *data, size_t l
 static void get_attrs(struct extack *x, const char *p, size_t left)
 {
 	struct nlattr a;
+	size_t step;
 
 	while (left >= NLA_HDRLEN) {
 		memcpy(&a, p, sizeof(a));
 		if (a.nla_len < NLA_HDRLEN || a.nla_len > left)
 			return;
 		get_attr(x, a.nla_type, p + NLA_HDRLEN, a.nla_len - NLA_HDRLEN);
-		if (NLA_ALIGN(a.nla_len) >= left)
+		step = NLA_ALIGN((size_t)a.nla_len);
+		if (step >= left)
 			return;
-		p += NLA_ALIGN(a.nla_len);
-		left -= NLA_ALIGN(a.nla_len);
+		p += step;
+		left -= step;
 	}
 }
 

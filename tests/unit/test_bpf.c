@@ -3,7 +3,6 @@
  * The eBPF loader on the running kernel: every test has a network and a mount namespace to itself, which go
  * with its process. Skipped, with the reason, where that needs rights we do not have.
  */
-#define _GNU_SOURCE
 #include "lib/bpf/internal.h"
 #include "lib/bpf/maps.h"
 

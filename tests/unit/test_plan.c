@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The plan, the operations and the undo against the in-memory kernel: every pair out of a set of states, and a failure at
- * every single step.
+ * The plan, the operations and the undo against the in-memory kernel: every pair out of a set of states, and
+ * a failure at every single step.
  */
 #include "lib/kern/kern.h"
 #include "vnicd/apply.h"
@@ -61,7 +61,9 @@ static struct node node_of(const struct look *k)
 	n.ifb = n.ifb_marked = n.ifb_quiet = n.ifb_up = n.steer = n.rx.root;
 	if (k->rx || k->tx)
 		n.prog = (struct prog){.present = true,
-				       .rx = k->rx == 1 ? HOOK_DROP : k->rx ? HOOK_POLICE : HOOK_PASS,
+				       .rx = k->rx == 1 ? HOOK_DROP
+					     : k->rx    ? HOOK_POLICE
+							: HOOK_PASS,
 				       .tx = k->tx == 1 ? HOOK_DROP : HOOK_PASS,
 				       .group_rate = k->rx > 1 ? k->rx : 0};
 	return n;
@@ -235,13 +237,15 @@ START_TEST(texts_are_the_commands_a_person_would_type)
 		const char *text;
 	} rows[] = {
 		{OP_LINK_ADD, ON_LINK,
-		 "ip link add name vnic3 link eth0 address 02:08:20:01:02:03 mtu 1500 group 1986947427 netns a type "
+		 "ip link add name vnic3 link eth0 address 02:08:20:01:02:03 mtu 1500 group 1986947427 netns "
+		 "a type "
 		 "macvlan mode bridge"},
 		{OP_LINK_ADD, ON_IFB, "ip link add name vi3 numtxqueues 1 group 1986947427 type ifb"},
 		{OP_LINK_UP, ON_LINK, "ip -n a link set dev vnic3 up"},
 		{OP_ROOT_ADD, ON_LINK, "tc -n a qdisc add dev vnic3 root handle 7fd0: htb default 1"},
 		{OP_CAP_ADD, ON_IFB,
-		 "tc class add dev vi3 parent 7fd0: classid 7fd0:1 htb rate 1000000bit ceil 1000000bit burst 3028 "
+		 "tc class add dev vi3 parent 7fd0: classid 7fd0:1 htb rate 1000000bit ceil 1000000bit burst "
+		 "3028 "
 		 "cburst 3028 quantum 1514"},
 		{OP_LINK_DEL, ON_LINK, "ip -n a link del dev vnic3"},
 	};
@@ -264,8 +268,8 @@ END_TEST
 
 START_TEST(shapes_keep_their_promises)
 {
-	static const uint64_t rates[] = {64000, 1000000, 10000000, 99000000, 100000000, 250000000,
-					 1000000000, 5000000000, 34400000000, 400000000000};
+	static const uint64_t rates[] = {64000,     1000000,    10000000,   99000000,    100000000,
+					 250000000, 1000000000, 5000000000, 34400000000, 400000000000};
 	static const uint32_t mtus[] = {68, 1280, 1500, 9000, 65535};
 
 	for (size_t i = 0; i < sizeof(rates) / sizeof(*rates); i++)
@@ -278,7 +282,8 @@ START_TEST(shapes_keep_their_promises)
 			ck_assert_uint_ge(s.quantum, frame);
 			ck_assert_uint_le(s.quantum, frame > 60000 ? frame : 60000);
 			ck_assert_uint_ge(s.limit, 10 * frame);
-			/* A full queue of a rate from 10M on is never older than 60 ms, but for ten frames. */
+			/* A full queue of a rate from 10M on is never older than 60 ms, but for ten frames.
+			 */
 			if (rates[i] >= 10000000 && s.limit > 10 * frame)
 				ck_assert_uint_le((uint64_t)s.limit * 8 * 1000 / rates[i], 60);
 			ck_assert(s.segment == (s.seg_burst != 0));
