@@ -373,6 +373,27 @@ static int txn_open(struct txn *t, struct daemon *d, const struct change *change
 	return 0;
 }
 
+/* What the old objects had counted stays; those that went must not be mistaken for those that came. */
+static void hand_on_counters(struct item *it)
+{
+	const struct node *have = &it->have, *want = &it->want;
+	bool moved = strcmp(have->port.zone, want->port.zone) != 0;
+	struct counter *c;
+
+	if (!it->c.old || !it->c.new)
+		return;
+	c = it->c.new->counters;
+	memcpy(c, it->c.old->counters, sizeof(it->c.new->counters));
+	if (have->tx.leaf && (moved || !want->tx.leaf || have->tx.shape.segment != want->tx.shape.segment))
+		counter_close(&c[CTR_TX_LEAF]);
+	if (have->rx.leaf && (!want->rx.leaf || have->rx.shape.segment != want->rx.shape.segment))
+		counter_close(&c[CTR_RX_LEAF]);
+	if (have->prog.present && (moved || !want->prog.present)) {
+		counter_close(&c[CTR_RX_GROUP]);
+		counter_close(&c[CTR_TX_BLOCKED]);
+	}
+}
+
 int reconcile_run(struct daemon *d, struct change *changes, size_t count, struct err *e)
 {
 	struct txn t;
@@ -390,9 +411,7 @@ int reconcile_run(struct daemon *d, struct change *changes, size_t count, struct
 		r = txn_apply(&t, e);
 	if (r == 0) {
 		for (size_t i = 0; i < count; i++)
-			if (changes[i].old && changes[i].new)
-				memcpy(changes[i].new->counters, changes[i].old->counters,
-				       sizeof(changes[i].new->counters));
+			hand_on_counters(&t.items[i]);
 		r = save_rows(&t, e);
 		if (r < 0)
 			txn_restore(&t);

@@ -45,6 +45,11 @@ static int unknown(const char *link, const char *name, struct err *e)
 	return err_user(e, -ENOENT, link, "no such property %s", name);
 }
 
+static const char *article(const char *word)
+{
+	return strchr("aeiou", word[0]) ? "an" : "a";
+}
+
 int prop_find(const char *link, enum link_class class, const char *class_word, const char *name, bool write,
 	      enum prop_id *ret, struct err *e)
 {
@@ -56,7 +61,8 @@ int prop_find(const char *link, enum link_class class, const char *class_word, c
 		if (strcmp(row->name, name) != 0)
 			continue;
 		if (write && !(row->classes & bit) && (row->readable & bit))
-			return err_user(e, -EROFS, link, "%s is read-only on a %s link", name, class_word);
+			return err_user(e, -EROFS, link, "%s is read-only on %s %s link", name,
+					article(class_word), class_word);
 		if (!((row->classes | (write ? 0 : row->readable)) & bit))
 			return err_user(e, -EOPNOTSUPP, link, "%s cannot be set on a %s link", name,
 					class_word);
