@@ -64,8 +64,8 @@ int prop_find(const char *link, enum link_class class, const char *class_word, c
 			return err_user(e, -EROFS, link, "%s is read-only on %s %s link", name,
 					article(class_word), class_word);
 		if (!((row->classes | (write ? 0 : row->readable)) & bit))
-			return err_user(e, -EOPNOTSUPP, link, "%s cannot be set on a %s link", name,
-					class_word);
+			return err_user(e, -EOPNOTSUPP, link, "%s cannot be set on %s %s link", name,
+					article(class_word), class_word);
 		*ret = i;
 		return 0;
 	}

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Opens and enters network namespaces; keeps none open by itself, knows no links. */
-#define _GNU_SOURCE /* setns */
 #include "lib/nl/netns.h"
 
 #include <errno.h>

@@ -105,6 +105,7 @@ read_line() {
 }
 
 for file in "$here"/*.case; do
+	family=$(basename "$file" .case)
 	title=
 	while IFS= read -r line; do
 		if [[ $line != '== '* ]]; then
@@ -112,7 +113,7 @@ for file in "$here"/*.case; do
 			continue
 		fi
 		[ -z "$title" ] || run_case
-		begin_case "$(basename "$file" .case): ${line#== }"
+		begin_case "$family: ${line#== }"
 	done <"$file"
 	[ -z "$title" ] || run_case
 done
