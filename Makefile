@@ -23,9 +23,9 @@ PKG_CFLAGS = $(eval PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS)))$(PKG_CFL
 WARN  := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wwrite-strings -Wundef
 WARN  += $(if $(WERROR),-Werror)
 HARD  := -fstack-protector-strong -fstack-clash-protection -fPIE
+comma := ,
 SANS  := $(if $(SAN),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
 HARD  += $(if $(SAN),,-D_FORTIFY_SOURCE=2)
-comma := ,
 CFLAGS ?= -O2 -g
 ALL_CFLAGS = -std=gnu17 -D_GNU_SOURCE $(WARN) $(HARD) $(CFLAGS) $(SANS) -I. -I$(B) $(PKG_CFLAGS) -DVERSION='"$(VERSION)"' -MMD -MP
 ALL_LDFLAGS = -pie -Wl,-z,relro,-z,now $(LDFLAGS) $(SANS)

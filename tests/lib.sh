@@ -87,9 +87,10 @@ vt_birth() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f20; }
 vt_stop() {
 	kill "-${2:-TERM}" "$1" 2>/dev/null || return 0
 	vt_until 100 vt_gone "$1" || kill -KILL "$1" 2>/dev/null
-	wait "$1" 2>/dev/null
-	return 0
+	vt_reap "$1"
 }
+# In bats the process may be another test's child, and a failing command ends the test.
+vt_reap() { wait "$@" 2>/dev/null || true; }
 vt_gone() { [[ ! -d /proc/$1 || $(vt_birth "$1") == "" || $(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null) == Z* ]]; }
 
 # Waits until a command succeeds: vt_until TENTHS COMMAND...
@@ -143,14 +144,14 @@ vt_cleanup() {
 	local pid birth zone
 
 	[[ -n ${VT_DIR:-} && -d $VT_DIR ]] || return 0
-	trap - EXIT
+	[[ -n ${BATS_VERSION:-} ]] || trap - EXIT
 	while read -r pid birth; do
-		[[ -n $birth && $(vt_birth "$pid") == "$birth" ]] && vt_stop "$pid"
+		if [[ -n $birth && $(vt_birth "$pid") == "$birth" ]]; then vt_stop "$pid"; fi
 	done <"$VT_DIR/pids"
 	while read -r zone; do
-		ip netns del "$VT$zone" 2>/dev/null
+		ip netns del "$VT$zone" 2>/dev/null || true
 	done <"$VT_DIR/zones"
-	umount "$VT_DIR/bpf" 2>/dev/null
+	umount "$VT_DIR/bpf" 2>/dev/null || true
 	rm -rf --one-file-system "$VT_DIR"
 	return 0
 }
@@ -202,7 +203,7 @@ tcp_load() {
 	in_ns "$1" iperf3 -c "$3" -t "$5" -P "${6:-1}" -C "${7:-cubic}" -l "$(block_for "${8:-0}")" -J \
 		>"$4.client" 2>&1
 	vt_until 30 vt_gone "$server" || vt_stop "$server"
-	wait "$server" 2>/dev/null
+	vt_reap "$server"
 	jq -e '.intervals | length > 0' "$4" >/dev/null 2>&1
 }
 

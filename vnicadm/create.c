@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* create-vnic and create-etherstub: the command line as a call; whether it can be done is the daemon's to say. */
+/* create-vnic and create-etherstub: the command line as a call; whether it can be done the daemon says. */
 #include "lib/cli/die.h"
 #include "lib/cli/props.h"
 #include "vnicadm/vnicadm.h"
@@ -54,5 +54,6 @@ int create_etherstub(struct cli *cli)
 
 	if (given_props(cli, &props, &e))
 		return die(&e);
-	return verb_do(cli, "CreateEtherstub", json_pack("{s:s, s:o*}", "name", cli->args[0], "props", props));
+	return verb_do(cli, "CreateEtherstub",
+		       json_pack("{s:s, s:o*}", "name", cli->args[0], "props", props));
 }

@@ -4,17 +4,18 @@
 
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
 
-#define FLAG_FIELDS                                                                                                 \
-	{                                                                                                           \
-		.letter = 'o', .name = "output", .value = "FIELD[,...]", .help = "fields to print, or all"          \
+#define FLAG_FIELDS                                                                                        \
+	{                                                                                                  \
+		.letter = 'o', .name = "output", .value = "FIELD[,...]", .help = "fields to print, or all" \
 	}
-#define FLAG_JSON                                                                                                   \
-	{                                                                                                           \
-		.letter = 'j', .name = "json", .help = "print JSON"                                                 \
+#define FLAG_JSON                                                   \
+	{                                                           \
+		.letter = 'j', .name = "json", .help = "print JSON" \
 	}
-#define FLAG_PROPS                                                                                                  \
-	{                                                                                                           \
-		.letter = 'p', .name = "prop", .value = "PROP=VAL[,...]", .help = "set a property", .repeats = true \
+#define FLAG_PROPS                                                                                  \
+	{                                                                                           \
+		.letter = 'p', .name = "prop", .value = "PROP=VAL[,...]", .help = "set a property", \
+		.repeats = true                                                                     \
 	}
 
 static const struct flag none[] = {{0}};

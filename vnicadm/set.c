@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* set-linkprop and reset-linkprop: takes the property list apart; which properties there are the daemon knows. */
+/* set-linkprop and reset-linkprop: takes the list apart; which properties there are the daemon knows. */
 #include "lib/cli/die.h"
 #include "lib/cli/props.h"
 #include "vnicadm/vnicadm.h"

@@ -63,12 +63,13 @@ static const struct column etherstub_columns[] = {
 };
 
 static const struct column linkprop_columns[] = {
-	{.name = "LINK"},      {.name = "PROPERTY"}, {.name = "PERM"},	   {.name = "VALUE"},
+	{.name = "LINK"},      {.name = "PROPERTY"}, {.name = "PERM"},     {.name = "VALUE"},
 	{.name = "EFFECTIVE"}, {.name = "DEFAULT"},  {.name = "POSSIBLE"}, {0},
 };
 
 /* Asks and prints: the part all shows share. rows: where the rows are in the reply. Takes over params. */
-static int show(const struct cli *cli, const struct column *table, const char *method, const char *rows, json_t *params)
+static int show(const struct cli *cli, const struct column *table, const char *method, const char *rows,
+		json_t *params)
 {
 	struct columns columns;
 	struct err e;
@@ -112,8 +113,9 @@ int show_link(struct cli *cli)
 
 	if (rc || cli->value['s'])
 		return rc ? rc : show_stats(cli);
-	return show(cli, link_columns, "ShowLink", "links",
-		    json_pack("{s:s*, s:o*}", "name", operand(cli), "all", cli->value['a'] ? json_true() : NULL));
+	return show(
+		cli, link_columns, "ShowLink", "links",
+		json_pack("{s:s*, s:o*}", "name", operand(cli), "all", cli->value['a'] ? json_true() : NULL));
 }
 
 int show_phys(struct cli *cli)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * show-link -s: totals, then what came since the block before, as counts or rates. Differences are taken here from
- * the daemon's totals, over the time the daemon measured; the daemon is waited for when it restarts.
+ * show-link -s: totals, then what came since the block before, as counts or rates. Differences are taken here
+ * from the daemon's totals, over the time the daemon measured; the daemon is waited for when it restarts.
  */
 #include "lib/base/units.h"
 #include "lib/cli/die.h"
@@ -21,7 +21,7 @@
 #define RETRY_MS  200
 #define RETRY_FOR 5 /* seconds */
 #define ROWS_TTY  24
-#define NSEC	  1000000000
+#define NSEC      1000000000
 
 enum unit { PACKETS, BYTES };
 
@@ -56,10 +56,10 @@ struct stats {
 	const struct cli *cli;
 	struct columns columns;
 	unsigned interval, count; /* 0: not given */
-	unsigned blocks; /* shown */
-	unsigned rows;   /* of the screen, since the last header */
-	json_t *last;	 /* by link: its row in the block before */
-	struct timespec gone; /* when the daemon went, 0 while it is there */
+	unsigned blocks;          /* shown */
+	unsigned rows;            /* of the screen, since the last header */
+	json_t *last;             /* by link: its row in the block before */
+	struct timespec gone;     /* when the daemon went, 0 while it is there */
 };
 
 static bool is_rate(const json_t *row)
@@ -112,7 +112,7 @@ static double seconds_between(const json_t *old, const json_t *new)
 	return (double)(number_of(new, "time") - number_of(old, "time")) / NSEC;
 }
 
-/* A difference can only be taken when time went on and no counter began anew (a link re-made by somebody else). */
+/* Only when time went on and no counter began anew, as one of a link re-made by somebody else does. */
 static bool can_differ(const json_t *old, const json_t *new)
 {
 	if (!old || number_of(new, "time") <= number_of(old, "time"))

@@ -5,8 +5,9 @@
  */
 #include "vnicd/adopt.h"
 
-#include "lib/kern/kern.h"
+#include "vnicd/apply.h"
 #include "vnicd/log.h"
+#include "vnicd/observe.h"
 #include "vnicd/reconcile.h"
 #include "vnicd/want.h"
 
@@ -78,7 +79,8 @@ static int on_marked(const struct port *port, uint32_t n, enum link_class class,
 	struct node o = {.n = n, .class = class == CLASS_IFB ? CLASS_VNIC : class, .port = *port};
 	struct intent *i = intent_of(a, n, "create");
 
-	if (vlink_by_n(a->d, n))
+	/* Without a number only an intent can tell whose it is: see unmarked(). */
+	if (!n || vlink_by_n(a->d, n))
 		return 0;
 	if (class == CLASS_IFB && i) {
 		memcpy(o.port.name, i->name, sizeof(o.port.name));
@@ -96,8 +98,8 @@ static void unmarked(struct adopt *a, const struct intent *i)
 	struct node o = {.n = i->n, .class = CLASS_VNIC, .mac = i->mac};
 	struct sys_link l;
 
-	if (a->d->kernel->ops->link(a->d->kernel, i->zone, 0, i->name, &l, NULL) < 0 ||
-	    l.group != GROUP_LIVE || l.alias[0] || !mac_equal(l.mac, i->mac))
+	if (observe_find(a->d, i->zone, i->name, &l, NULL) < 0 || l.group != GROUP_LIVE || l.alias[0] ||
+	    !mac_equal(l.mac, i->mac))
 		return;
 	memcpy(o.port.name, i->name, sizeof(o.port.name));
 	memcpy(o.port.zone, i->zone, sizeof(o.port.zone));
@@ -116,7 +118,6 @@ static int on_pin(uint32_t n, int parent, void *arg)
 
 static int gather(struct adopt *a, struct err *e)
 {
-	struct kernel *k = a->d->kernel;
 	struct vlink *v, *next;
 	struct intent *i = NULL;
 	char *none = NULL;
@@ -127,11 +128,11 @@ static int gather(struct adopt *a, struct err *e)
 	HASH_ITER (hh_n, a->d->by_n, v, next)
 		add_zone(a, prop_zone(&v->props));
 	utarray_push_back(a->zones, &none);
-	r = k->ops->marked(k, (const char *const *)utarray_front(a->zones), on_marked, a, e);
+	r = observe_marked(a->d, (const char *const *)utarray_front(a->zones), on_marked, a, e);
 	while (r == 0 && (i = (struct intent *)utarray_next(a->intents, i)))
 		if (!strcmp(i->kind, "create") && !vlink_by_n(a->d, i->n))
 			unmarked(a, i);
-	return r < 0 ? r : k->ops->pins(k, on_pin, a, e);
+	return r < 0 ? r : observe_pins(a->d, on_pin, a, e);
 }
 
 static void sweep(struct adopt *a)
@@ -156,7 +157,7 @@ static void sweep_pins(struct adopt *a)
 		if (o->n ? vlink_by_n(a->d, o->n) != NULL : s && s->steered)
 			continue;
 		op.from = op.to = *o;
-		if (a->d->kernel->ops->apply(a->d->kernel, &op, &e) < 0)
+		if (apply_op(a->d->kernel, &op, &e) < 0)
 			log_warning(NULL, "cannot remove a left-over program: %s",
 				    err_str(&e, text, sizeof(text)));
 	}
@@ -224,7 +225,7 @@ static int adopt_in_order(struct adopt *a, struct err *e)
 int adopt_all(struct daemon *d, struct err *e)
 {
 	struct adopt a = {.d = d};
-	unsigned long acts = d->kernel->acts;
+	unsigned long acts = apply_acts(d->kernel);
 	int r;
 
 	utarray_new(a.intents, &intent_icd);
@@ -240,7 +241,7 @@ int adopt_all(struct daemon *d, struct err *e)
 	if (r == 0)
 		sweep_pins(&a);
 	log_info(NULL, "adopted %u links with %lu modifying acts", HASH_CNT(hh_n, d->by_n),
-		 d->kernel->acts - acts);
+		 apply_acts(d->kernel) - acts);
 	utarray_free(a.intents);
 	utarray_free(a.zones);
 	utarray_free(a.orphans);

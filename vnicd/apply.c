@@ -64,3 +64,13 @@ int apply_ops(struct kernel *k, struct op_list *list, struct err *e)
 	}
 	return 0;
 }
+
+int apply_op(struct kernel *k, struct op *op, struct err *e)
+{
+	return k->ops->apply(k, op, e);
+}
+
+unsigned long apply_acts(const struct kernel *k)
+{
+	return k->acts;
+}

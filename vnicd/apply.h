@@ -10,3 +10,7 @@ struct kernel;
 /* All of list, or none of it: on failure what was done is taken back (e says what failed) and the code
  * returned. */
 int apply_ops(struct kernel *k, struct op_list *list, struct err *e);
+/* One operation that nothing is taken back for: leftovers. */
+int apply_op(struct kernel *k, struct op *op, struct err *e);
+/* Modifying acts so far. */
+unsigned long apply_acts(const struct kernel *k);

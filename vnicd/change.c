@@ -235,10 +235,13 @@ static int refuse_used_stub(struct daemon *d, const struct vlink *stub, struct e
 static int deletable(struct daemon *d, const char *name, enum link_class class, struct vlink **ret,
 		     struct err *e)
 {
-	struct vlink *v = name ? vlink_find(d, name) : NULL;
+	char buf[IFNAMSIZ];
+	struct vlink *v;
 
 	if (!name)
 		return err_user(e, -EINVAL, "names", "not a list of link names");
+	name = observe_name(d, name, buf);
+	v = vlink_find(d, name);
 	if (!v && slink_by_name(d, name))
 		return err_user(e, -EINVAL, name, "not %s: vnicd did not make it",
 				class == CLASS_VNIC ? "a VNIC" : "an etherstub");
@@ -276,15 +279,18 @@ static void delete_all(struct daemon *d, struct call *c, enum link_class class)
 	size_t count = json_array_size(names);
 	struct change *changes = calloc(count + 1, sizeof(*changes));
 	struct err e = {0};
+	int r;
 
 	if (!changes)
-		err_nomem(&e);
+		r = err_nomem(&e);
 	else if (!count)
-		err_user(&e, -EINVAL, "names", "name what to delete");
-	else if (collect_deletes(d, names, class, changes, &e) == 0)
-		reconcile_run(d, changes, count, &e);
+		r = err_user(&e, -EINVAL, "names", "name what to delete");
+	else
+		r = collect_deletes(d, names, class, changes, &e);
+	if (r == 0)
+		r = reconcile_run(d, changes, count, &e);
 	free(changes);
-	if (e.code)
+	if (r < 0)
 		call_fail(c, &e);
 	else
 		reply_done(c, NULL, json_array());
@@ -326,10 +332,12 @@ static int find_changeable(struct daemon *d, struct call *c, struct vlink **ret,
 {
 	const char *name = text_param(c, "link");
 	const json_t *props = json_object_get(call_params(c), "props");
+	char buf[IFNAMSIZ];
 	struct slink *s;
 
 	if (!name)
 		return err_user(e, -EINVAL, "link", "name the link");
+	name = observe_name(d, name, buf);
 	*ret = vlink_find(d, name);
 	if (*ret && (*ret)->lost[0])
 		return err_user(e, -ENODEV, name, "it is lost (%s): only deleting it is possible",
@@ -365,13 +373,17 @@ static int reset_props(struct vlink *v, const json_t *list, struct err *e)
 
 static int is_there(struct daemon *d, const struct vlink *v, struct err *e)
 {
+	const char *zone = prop_zone(&v->props);
+	enum link_class class;
 	struct sys_link l;
-	int r = observe_find(d, prop_zone(&v->props), v->s.name, &l, NULL);
+	int r = observe_find(d, zone, v->s.name, &l, NULL);
 
-	if (r == 0)
+	if (r == 0 && vlink_of_sys(d, &l, &class) == v)
 		return 0;
-	return err_user(e, r, v->s.name, "it is lost (not in %s%s any more): only deleting it is possible",
-			prop_zone(&v->props)[0] ? "zone " : "this namespace", prop_zone(&v->props));
+	if (r == -ENOENT)
+		return err_user(e, r, v->s.name, "it is lost (zone %s is gone): only deleting it is possible", zone);
+	return err_user(e, -ENODEV, v->s.name, "it is lost (not in %s%s any more): only deleting it is possible",
+			zone[0] ? "zone " : "this namespace", zone);
 }
 
 /* Runs a change of v's properties; edit makes it on a copy. */

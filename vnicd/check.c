@@ -19,13 +19,15 @@ int check_parent(struct daemon *d, const char *name, struct slink **ret, struct 
 {
 	struct slink *s = slink_by_name(d, name);
 	struct vlink *v = vlink_find(d, name);
+	char over[IFNAMSIZ];
 	struct sys_link l;
 	int r;
 
 	if (!s && observe_find(d, "", name, &l, NULL) == 0 && slink_put(d, &l) == 0)
 		s = slink_find(d, l.ifindex);
 	if (!s && v && v->s.class == CLASS_VNIC)
-		return err_user(e, -EOPNOTSUPP, name, "a VNIC over a VNIC is not possible");
+		return err_user(e, -EOPNOTSUPP, name, "a VNIC over a VNIC is not possible: use -l %s",
+				vlink_over(d, v, over));
 	if (!s)
 		return err_user(e, -ENODEV, name, "no such link");
 	r = parent_check(d, &s->l, e);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Opens and closes the daemon's parts in order. Serves nobody: that is server.c's. */
-#include "lib/kern/kern.h"
 #include "vnicd/adopt.h"
 #include "vnicd/log.h"
 #include "vnicd/observe.h"
@@ -9,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -78,15 +78,13 @@ static void on_changed(struct daemon *d, int ifindex)
 
 static int open_all(struct daemon *d, struct err *e)
 {
-	struct kern_config cfg = {.bpf_dir = d->options->bpf_dir};
 	int r = read_world(d, e);
 
 	if (r == 0)
 		r = store_open(d->options->state_dir, &d->store, e);
 	if (r < 0)
 		return r;
-	cfg.uuid = store_uuid(d->store);
-	r = kern_real_new(&cfg, &d->kernel, e);
+	r = observe_open(d, e);
 	if (r == 0)
 		r = observe_start(d, on_changed, e);
 	if (r == 0)
@@ -122,7 +120,7 @@ struct daemon *daemon_close(struct daemon *d)
 		sampler_save(d);
 	sd_event_source_disable_unref(d->notify);
 	world_free(d);
-	kern_free(d->kernel);
+	observe_close(d);
 	store_close(d->store);
 	sd_event_unref(d->event);
 	free(d);

@@ -10,6 +10,18 @@
 #include <string.h>
 #include <sys/epoll.h>
 
+int observe_open(struct daemon *d, struct err *e)
+{
+	struct kern_config cfg = {.bpf_dir = d->options->bpf_dir, .uuid = store_uuid(d->store)};
+
+	return kern_real_new(&cfg, &d->kernel, e);
+}
+
+void observe_close(struct daemon *d)
+{
+	d->kernel = kern_free(d->kernel);
+}
+
 static int put(const struct sys_link *l, void *arg)
 {
 	return slink_put(arg, l);
@@ -50,6 +62,8 @@ int observe_vlink(struct daemon *d, const struct vlink *v, const char *zone, str
 	if (r == -ENOENT && zone[0]) {
 		/* The ifb and the hook's entry are in the own namespace whatever became of the zone. */
 		*ret_gone = true;
+		if (e)
+			*e = (struct err){0};
 		key.port.zone[0] = '\0';
 		r = d->kernel->ops->observe(d->kernel, &key, ret, e);
 		ret->link = ret->up = false;
@@ -67,6 +81,28 @@ int observe_hook(struct daemon *d, int parent, bool *ret, struct err *e)
 int observe_find(struct daemon *d, const char *zone, const char *name, struct sys_link *ret, struct err *e)
 {
 	return d->kernel->ops->link(d->kernel, zone, 0, name, ret, e);
+}
+
+int observe_marked(struct daemon *d, const char *const *zones,
+		   int (*cb)(const struct port *port, uint32_t n, enum link_class class, void *arg),
+		   void *arg, struct err *e)
+{
+	return d->kernel->ops->marked(d->kernel, zones, cb, arg, e);
+}
+
+int observe_pins(struct daemon *d, int (*cb)(uint32_t n, int parent, void *arg), void *arg, struct err *e)
+{
+	return d->kernel->ops->pins(d->kernel, cb, arg, e);
+}
+
+const char *observe_name(struct daemon *d, const char *name, char buf[IFNAMSIZ])
+{
+	struct sys_link l;
+
+	if (vlink_find(d, name) || slink_by_name(d, name) || observe_find(d, "", name, &l, NULL) < 0)
+		return name;
+	memcpy(buf, l.name, IFNAMSIZ);
+	return buf;
 }
 
 void observe_refresh(struct daemon *d, int ifindex)
@@ -107,7 +143,7 @@ void observe_subnets(struct daemon *d, struct vlink *v)
 				: "%.0s",
 			 parent->l.name);
 	if (v->warn[0] && !warned)
-		log_warning(v->s.name, "%s: %s", v->s.name, v->warn);
+		log_warning(v->s.name, "%s", v->warn);
 }
 
 struct events {

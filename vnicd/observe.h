@@ -7,6 +7,11 @@
 
 #include "vnicd/world.h"
 
+/* Opens the kernel of the own namespace as d->kernel, with d->store's marks; observe_close() closes it, also
+ * twice. */
+int observe_open(struct daemon *d, struct err *e);
+void observe_close(struct daemon *d);
+
 /* One full dump into the world's links, which are emptied before. */
 int observe_links(struct daemon *d, struct err *e);
 /* What the kernel has for v, looked for in zone. A zone that is gone counts as nothing there, with *ret_gone
@@ -17,6 +22,8 @@ int observe_hook(struct daemon *d, int parent, bool *ret, struct err *e);
 /* Finds a link by name or altname in a zone. -ENODEV when there is none, -ENOENT when there is no such zone.
  */
 int observe_find(struct daemon *d, const char *zone, const char *name, struct sys_link *ret, struct err *e);
+/* The name of the own namespace's link that name is an alternative name of, in buf; else name itself. */
+const char *observe_name(struct daemon *d, const char *name, char buf[IFNAMSIZ]);
 /* Brings one link of the own namespace up to date in the world at once, without waiting for its notification.
  */
 void observe_refresh(struct daemon *d, int ifindex);
@@ -24,6 +31,12 @@ void observe_refresh(struct daemon *d, int ifindex);
 uint64_t observe_speed(struct daemon *d, int ifindex, int *ret_duplex);
 /* Does the VNIC have an address inside one of its parent's subnets? Sets or clears v->warn. */
 void observe_subnets(struct daemon *d, struct vlink *v);
+
+/* Everything of ours in the own namespace and the zones (a list ended by NULL); see kernel_ops. */
+int observe_marked(struct daemon *d, const char *const *zones,
+		   int (*cb)(const struct port *port, uint32_t n, enum link_class class, void *arg),
+		   void *arg, struct err *e);
+int observe_pins(struct daemon *d, int (*cb)(uint32_t n, int parent, void *arg), void *arg, struct err *e);
 
 /* Reads notifications from d->event from now on; changed() is called for each link that is new, changed or
  * gone. */

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#define IPV6_MTU 1280u
+
 struct plan {
 	struct op_list *list;
 	struct node cur;
@@ -87,8 +89,11 @@ static void link_build(struct plan *p)
 		emit(p, OP_LINK_ADD, ON_LINK, true);
 	if (!p->cur.marked)
 		emit(p, OP_LINK_MARK, ON_LINK, true);
-	if (p->cur.mtu != want->mtu)
+	if (p->cur.mtu != want->mtu) {
+		/* A link below it has no IPv6; above it gets one, with the kernel's manners. */
+		p->cur.quiet &= p->cur.mtu >= IPV6_MTU;
 		emit(p, OP_LINK_MTU, ON_LINK, true);
+	}
 	if (want->quiet && !p->cur.quiet)
 		emit(p, OP_LINK_QUIET, ON_LINK, true);
 }
@@ -123,12 +128,8 @@ static void ifb_build(struct plan *p)
 
 static void ifb_remove(struct plan *p)
 {
-	if (p->want->ifb || !p->cur.ifb)
-		return;
-	if (p->cur.ifb_up)
-		emit(p, OP_LINK_UP, ON_IFB, false);
-	tree_remove(p, ON_IFB);
-	emit(p, OP_LINK_DEL, ON_IFB, true);
+	if (p->cur.ifb && !p->want->ifb)
+		emit(p, OP_LINK_DEL, ON_IFB, true);
 }
 
 static bool prog_drops(const struct prog *g)
@@ -148,17 +149,27 @@ static void prog_build(struct plan *p)
 		emit(p, OP_PROG_SET, ON_LINK, true);
 }
 
+/* A link that goes drops what comes from the moment on that its cap begins to go: nothing passes uncapped. */
+static void silence(struct plan *p)
+{
+	struct node silent = p->cur;
+
+	if (!p->cur.link || !p->cur.prog.present || p->r < 0)
+		return;
+	silent.prog.rx = silent.prog.tx = HOOK_DROP;
+	p->r = op_emit(p->list, OP_PROG_SET, ON_LINK, true, &p->cur, &silent);
+}
+
 static void remove_all(struct plan *p)
 {
-	if (p->cur.link && p->cur.up)
-		emit(p, OP_LINK_UP, ON_LINK, false);
+	silence(p);
 	if (p->cur.steer)
-		emit(p, OP_STEER_DEL, ON_IFB, true);
-	if (p->cur.prog.present)
-		emit(p, OP_PROG_DEL, ON_LINK, true);
+		emit(p, OP_STEER_DEL, ON_IFB, false);
 	ifb_remove(p);
 	if (p->cur.link)
 		emit(p, OP_LINK_DEL, ON_LINK, true);
+	if (p->cur.prog.present)
+		emit(p, OP_PROG_DEL, ON_LINK, true);
 }
 
 static void caps_build(struct plan *p)

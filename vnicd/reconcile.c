@@ -118,6 +118,8 @@ static int item_observe(struct txn *t, struct item *it, struct err *e)
 	read_speed(t->d, subject(&it->c));
 	want_node(t->d, subject(&it->c), &it->have, &it->want);
 	if (!it->c.new) {
+		/* The pins of a link that is gone cannot be seen from it: they are removed unseen. */
+		it->have.prog.present |= it->have.class == CLASS_VNIC && !it->have.link;
 		it->want.link = it->want.ifb = it->want.steer = false;
 		it->want.prog = (struct prog){0};
 		it->want.tx = it->want.rx = (struct tree){0};
@@ -137,7 +139,11 @@ static int txn_plan(struct txn *t, struct err *e)
 	for (size_t i = 0; i < t->count && r == 0; i++)
 		if (plan_node(&t->items[i].want, &t->items[i].have, &t->ops) < 0)
 			r = err_nomem(e);
-	return r < 0 ? r : plan_hooks(t, false, e);
+	if (r == 0)
+		r = plan_hooks(t, false, e);
+	if (r == 0 && op_list_group_deletions(&t->ops) < 0)
+		r = err_nomem(e);
+	return r;
 }
 
 /* Reads back what was touched: 0, or an error that names the first thing the kernel did not keep. */
@@ -430,7 +436,7 @@ int reconcile_run(struct daemon *d, struct change *changes, size_t count, struct
 static void mark_lost(struct vlink *v, const char *why)
 {
 	if (strcmp(v->lost, why) != 0)
-		log_warning(v->s.name, "%s is lost: %s", v->s.name, why);
+		log_warning(v->s.name, "is lost: %s", why);
 	snprintf(v->lost, sizeof(v->lost), "%s", why);
 }
 

@@ -6,6 +6,7 @@
 #include "vnicd/sampler.h"
 
 #include "lib/kern/kern.h"
+#include "vnicd/observe.h"
 #include "vnicd/session.h"
 
 #include <errno.h>
@@ -253,9 +254,10 @@ static void stream_start(struct daemon *d, struct call *c, json_t *names, json_i
 	}
 }
 
-/* 0, or an error that names the first name that is no link. */
-static int check_names(struct daemon *d, const json_t *names, struct err *e)
+/* Puts names in the place of alternative ones; or an error that names the first name that is no link. */
+static int check_names(struct daemon *d, json_t *names, struct err *e)
 {
+	char buf[IFNAMSIZ];
 	size_t i;
 	json_t *n;
 
@@ -264,8 +266,11 @@ static int check_names(struct daemon *d, const json_t *names, struct err *e)
 
 		if (!name)
 			return err_user(e, -EINVAL, "names", "not a list of link names");
+		name = observe_name(d, name, buf);
 		if (!vlink_find(d, name) && !slink_by_name(d, name))
 			return err_user(e, -ENODEV, name, "no such link");
+		if (name == buf)
+			json_array_set_new(names, i, json_string(name));
 	}
 	return 0;
 }

@@ -112,9 +112,12 @@ static void set_int(json_t *o, const char *key, uint64_t value)
 	json_object_set_new(o, key, json_integer((json_int_t)value));
 }
 
-static const char *str_param(struct call *c, const char *key)
+/* A link's name, also where an alternative one was given; NULL when none was. */
+static const char *link_param(struct daemon *d, struct call *c, const char *key, char buf[IFNAMSIZ])
 {
-	return json_string_value(json_object_get(call_params(c), key));
+	const char *name = json_string_value(json_object_get(call_params(c), key));
+
+	return name ? observe_name(d, name, buf) : NULL;
 }
 
 static void no_such(struct call *c, const char *name, const char *what)
@@ -193,7 +196,8 @@ static int by_number(struct vlink *a, struct vlink *b)
 
 void show_link(struct daemon *d, struct call *c)
 {
-	const char *name = str_param(c, "name");
+	char buf[IFNAMSIZ];
+	const char *name = link_param(d, c, "name", buf);
 	bool all = json_is_true(json_object_get(call_params(c), "all"));
 	json_t *rows = json_array();
 	struct slink *s, *snext;
@@ -234,7 +238,8 @@ static json_t *phys_row(struct daemon *d, const struct sys_link *l)
 
 void show_phys(struct daemon *d, struct call *c)
 {
-	const char *name = str_param(c, "name");
+	char buf[IFNAMSIZ];
+	const char *name = link_param(d, c, "name", buf);
 	json_t *rows = json_array();
 	struct slink *s, *next;
 	enum link_class class;
@@ -322,15 +327,11 @@ static json_t *vnic_row(struct daemon *d, struct vlink *v)
 
 void show_vnic(struct daemon *d, struct call *c)
 {
-	const char *name = str_param(c, "name"), *link = str_param(c, "link");
-	char over[IFNAMSIZ];
+	char over[IFNAMSIZ], name_buf[IFNAMSIZ], link_buf[IFNAMSIZ];
+	const char *name = link_param(d, c, "name", name_buf), *link = link_param(d, c, "link", link_buf);
 	json_t *rows = json_array();
 	struct vlink *v, *next;
-	struct sys_link l;
 
-	/* By an altname, too. */
-	if (link && !slink_by_name(d, link) && observe_find(d, "", link, &l, NULL) == 0)
-		link = l.name;
 	if (link && !slink_by_name(d, link) && !vlink_find(d, link)) {
 		json_decref(rows);
 		no_such(c, link, "link");
@@ -363,7 +364,8 @@ static json_t *stub_row(struct daemon *d, struct vlink *stub)
 
 void show_etherstub(struct daemon *d, struct call *c)
 {
-	const char *name = str_param(c, "name");
+	char buf[IFNAMSIZ];
+	const char *name = link_param(d, c, "name", buf);
 	json_t *rows = json_array();
 	struct vlink *v, *next;
 
@@ -376,6 +378,18 @@ void show_etherstub(struct daemon *d, struct call *c)
 
 /* show-linkprop */
 
+/* Somebody may have changed it, and a parent's MTU takes its VNICs' along downwards. */
+static uint32_t mtu_now(struct daemon *d, const struct vlink *v)
+{
+	enum link_class class;
+	struct sys_link l;
+
+	if (observe_find(d, prop_zone(&v->props), v->s.name, &l, NULL) == 0 &&
+	    vlink_of_sys(d, &l, &class) == v)
+		return l.mtu;
+	return want_mtu(d, v);
+}
+
 /* EFFECTIVE: what is in force now; "" when that is nothing, "?" when it cannot be told. */
 static void effective(struct daemon *d, const struct vlink *v, enum prop_id id, char *buf, size_t size)
 {
@@ -384,7 +398,7 @@ static void effective(struct daemon *d, const struct vlink *v, enum prop_id id, 
 
 	buf[0] = '\0';
 	if (id == PROP_MTU) {
-		snprintf(buf, size, "%u", want_mtu(d, v));
+		snprintf(buf, size, "%u", mtu_now(d, v));
 	} else if (id == PROP_ZONE) {
 		snprintf(buf, size, "%s", prop_zone(&v->props));
 	} else {
@@ -506,7 +520,8 @@ static int show_all_props(struct prop_show *p, const char *name)
 
 void show_linkprop(struct daemon *d, struct call *c)
 {
-	const char *name = str_param(c, "link");
+	char buf[IFNAMSIZ];
+	const char *name = link_param(d, c, "link", buf);
 	json_t *filter = json_object_get(call_params(c), "props");
 	struct err e = {0};
 	struct prop_show p = {.d = d,

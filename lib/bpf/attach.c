@@ -61,8 +61,7 @@ static void holder_done(struct holder *h)
 }
 #define HOLDER __attribute__((cleanup(holder_done))) struct holder
 
-/* Both kinds of info begin with their type, and a link of ours has none of the small numbers of program
- * types. */
+/* Both kinds of info begin with their type; LINK_TYPE_TCX is none of the program types a pin of ours has. */
 union info {
 	uint32_t type;
 	struct bpf_prog_info prog;

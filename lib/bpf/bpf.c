@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The pin directory: where it is, what is in it, whose it is. Attaches nothing and knows no program but by
- * its pin. */
+/* The pin directory: where it is, what is in it, whose it is. Attaches nothing itself. */
 #include "lib/bpf/internal.h"
 
 #include "lib/bpf/hook.skel.h"
@@ -26,8 +25,7 @@
 
 static _Thread_local char last_words[400];
 
-/* libbpf speaks through one function for the whole process; its last warning is the reason for what fails
- * next. */
+/* libbpf speaks through one function per process; its last warning is the reason for what fails next. */
 static int listen_to(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
 	if (level == LIBBPF_WARN)
@@ -136,8 +134,7 @@ static int netns_cookie(uint64_t *ret, struct err *e)
 	return 0;
 }
 
-/* A namespace inode is used again, a cookie never: whatever hangs on another one is of a namespace that was.
- */
+/* A namespace inode is used again, a cookie never: what hangs on another is of a namespace that was. */
 static int sweep(const char *store, const char *keep, unsigned long *acts, struct err *e)
 {
 	DIRP d = opendir(store);
@@ -171,8 +168,7 @@ static int make_dirs(struct bpf *b, const char *dir, const char *uuid, struct er
 	return r ? r : sweep(store, name, b->acts, e);
 }
 
-/* Loads the steering program on the pinned map; the map is made from the program's definition when there is
- * none. */
+/* Loads the steering program on the pinned map, which is made from the program's definition where missing. */
 static int load_once(struct bpf *b, const char *steer)
 {
 	int r;
@@ -195,8 +191,7 @@ static int drop_hook(uint32_t n, int ifindex, void *arg)
 	return n ? 0 : bpf_hook_del(arg, ifindex, NULL);
 }
 
-/* A hook that runs on a map that is pinned no more can only be made anew; its map goes first, so that a crash
- * is seen. */
+/* A hook on a map that is pinned no more can only be made anew. The map goes first: so a crash is noticed. */
 static int load_fresh(struct bpf *b, const char *steer, struct err *e)
 {
 	int r = pin_remove(steer, b->acts, e);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The eBPF programs of the data path, their loading, attaching and pins. Knows nothing of VNICs but their
- * number.
+ * The eBPF programs of the data path, their loading, attaching and pins. Knows VNICs by number.
  *
  * Pins, under DIR/<store uuid>/<SO_NETNS_COOKIE>/:
  *   steer                 map (ifindex of the hook, MAC) -> ifb
@@ -38,10 +37,10 @@ int bpf_hook_del(struct bpf *b, int ifindex, struct err *e);
 int bpf_steer_observe(struct bpf *b, int hook, struct mac mac, int *ret_ifb, struct err *e);
 int bpf_steer_add(struct bpf *b, int hook, struct mac mac, int ifb, struct err *e);
 /*
- * Closes the entry: from the first gap of 200 us in its traffic on, frames pass by the ifb, so that none
- * overtakes another; waits for that for at most a second, then deletes the entry. Idempotent.
+ * Deletes the entry. gently: closes it first: from the first gap of 200 us in its traffic on, frames pass by
+ * the ifb, so that none overtakes another; that is waited for, at most a second. Idempotent.
  */
-int bpf_steer_del(struct bpf *b, int hook, struct mac mac, struct err *e);
+int bpf_steer_del(struct bpf *b, int hook, struct mac mac, bool gently, struct err *e);
 
 /*
  * The two programs of VNIC n on ifindex in the namespace of the calling thread (the caller has entered the

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A parent's ingress: sends capped VNICs' unicast frames to their ifb; never drops, never touches any other
- * frame. */
+/* A parent's ingress: sends capped VNICs' unicast frames to their ifb; never drops, never touches others. */
 #include "lib/bpf/maps.h"
 
 #include <linux/bpf.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The steering program on a parent's ingress: there or not. Never looks at the map entries but to drop a gone
- * hook's. */
+/* The steering program on a parent's ingress: there or not. Sets no map entry; a gone hook's go with it. */
 #include "lib/bpf/internal.h"
 
 #include "lib/bpf/hook.skel.h"

@@ -38,8 +38,7 @@ struct seat {
 
 /* Does a program with this tag sit there, held by the pin? Changes nothing. */
 int seat_observe(const struct seat *s, const uint8_t *tag, bool *ret, struct err *e);
-/* Puts the program there, in place of an older one without a gap; nothing to do when tag already sits there.
- */
+/* Puts the program there, in place of an older one without a gap; nothing is done when tag sits there. */
 int seat_take(const struct seat *s, int prog_fd, const uint8_t *tag, struct err *e);
 /* Also when the device is gone or not known (ifindex 0). Idempotent. */
 int seat_leave(const struct seat *s, struct err *e);

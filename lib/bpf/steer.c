@@ -117,7 +117,7 @@ static int drop(struct bpf *b, const struct steer_key *k)
 	return bpf_map_delete_elem(b->steer, k) && errno != ENOENT ? -errno : 0;
 }
 
-int bpf_steer_del(struct bpf *b, int hook, struct mac mac, struct err *e)
+int bpf_steer_del(struct bpf *b, int hook, struct mac mac, bool gently, struct err *e)
 {
 	struct steer_key k = key_of(hook, mac);
 	uint64_t start = now_ns();
@@ -127,9 +127,10 @@ int bpf_steer_del(struct bpf *b, int hook, struct mac mac, struct err *e)
 		return failed(mac, "read", e);
 	if (!v.ifb)
 		return 0;
-	if (v.last == STEER_OPEN && put(b, &k, (int)v.ifb, start))
+	if (gently && v.last == STEER_OPEN && put(b, &k, (int)v.ifb, start))
 		return failed(mac, "close", e);
-	wait_shut(b, &k, start);
+	if (gently)
+		wait_shut(b, &k, start);
 	return drop(b, &k) ? failed(mac, "delete", e) : 0;
 }
 

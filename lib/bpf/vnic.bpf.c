@@ -13,7 +13,8 @@
 #include <bpf/bpf_helpers.h>
 
 #define CAS_TRIES 4
-#define SMALL     128 /* bytes */
+#define GSO_MAX   65536 /* bytes */
+#define SMALL     128   /* bytes */
 
 struct vnic_state state;
 
@@ -31,8 +32,7 @@ static __always_inline __u32 headers(struct __sk_buff *skb)
 	return bpf_skb_load_bytes(skb, at + 12, &doff, 1) ? 0 : at + (doff >> 4) * 4;
 }
 
-/* What qdisc_pkt_len is on the way out: every segment with its own headers. On the way in nobody has computed
- * it. */
+/* What qdisc_pkt_len is on the way out, every segment with its headers; nobody computes it on the way in. */
 static __always_inline __u32 wire_bytes(struct __sk_buff *skb)
 {
 	__u32 len = skb->len, size = skb->gso_size, segs = skb->gso_segs, hdr;
@@ -58,13 +58,13 @@ static __always_inline __u64 full(const struct bucket *b, __u64 now)
 
 /*
  * The main bucket refills at the cap and pays for every frame, with what the others took since the last time.
- * They may drive it into debt by twice its depth, which is what an HTB's burst and one GSO frame can be
- * ahead; its own debt is kept whole. A frame passes when anything is left, so that one of any size can.
+ * They may drive it into debt by as much as an HTB can be ahead, its burst and one GSO frame, with some room;
+ * its own debt is kept whole. A frame passes when anything is left, so that one of any size can.
  */
 static __always_inline int main_bucket(__u64 now, __u32 len)
 {
 	__u64 bytes = __sync_lock_test_and_set(&state.drained, 0), taken = cost(&state.main, bytes);
-	__u64 low = full(&state.main, now), debt = now + 2 * state.main.depth;
+	__u64 low = full(&state.main, now), debt = now + 2 * state.main.depth + cost(&state.main, GSO_MAX);
 
 	for (int i = 0; i < CAS_TRIES; i++) {
 		__u64 old = *(volatile __u64 *)&state.main_spent;
@@ -83,8 +83,7 @@ static __always_inline int main_bucket(__u64 now, __u32 len)
 
 /*
  * The slow bucket is the group frames' own, so that ARP and neighbour discovery live beside any unicast load.
- * Its last half is for small frames, which these are, so that they live beside a flood of large group frames
- * too.
+ * Its last half is for small frames, which these are, so that no flood of large ones starves them.
  */
 static __always_inline int slow_bucket(__u64 now, __u32 len)
 {

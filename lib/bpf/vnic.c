@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* One VNIC's two programs and their state: loads them, sets their mode and rate, reads their drops. Knows no
- * parent. */
+/* One VNIC's two programs and their state: loads them, sets mode and rate, reads drops. Knows no parent. */
 #include "lib/bpf/internal.h"
 #include "lib/bpf/maps.h"
 
@@ -75,8 +74,7 @@ static int remember_tags(struct bpf *b, const struct vnic_bpf *s)
 	return r;
 }
 
-/* pin NULL: only to learn the tags. Else on the state pinned there, or a new one that is pinned there then.
- */
+/* On the state pinned there, or a new one that is pinned there then; pin NULL: only to learn the tags. */
 static int load_once(struct bpf *b, const char *pin, struct vnic_bpf **ret)
 {
 	SKEL s = vnic_bpf__open();
@@ -180,8 +178,7 @@ static struct bucket bucket_for(uint64_t rate, uint64_t min_ns)
 	return b;
 }
 
-/* The programs are running: every word is written whole, the modes last. Counters and spent times stay
- * theirs. */
+/* The programs are running: every word is written whole, the modes last; what the programs write stays. */
 static void write_config(struct vnic_state *st, const struct prog *prog)
 {
 	struct bucket full = bucket_for(prog->group_rate, DEPTH_NS);
@@ -210,8 +207,7 @@ static int seats_take(struct bpf *b, const struct vnic_bpf *s, const struct pins
 	return r;
 }
 
-/* The programs of one VNIC share its state: both are put in place from one load, on the state that is there.
- */
+/* The two programs share the state: both are put in place from one load, on the state that is there. */
 static int make(struct bpf *b, uint32_t n, const struct pins *p, const struct prog *prog, struct err *e)
 {
 	SKEL s = NULL;

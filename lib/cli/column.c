@@ -9,14 +9,14 @@
 #include <string.h>
 #include <strings.h>
 
-#define EMPTY "--"
+#define EMPTY        "--"
 #define NAME_MAX_LEN 32
 
 static void json_key(const struct column *col, char key[NAME_MAX_LEN])
 {
 	size_t i = 0;
 
-	for (; col->name[i] && i < NAME_MAX_LEN - 1; i++)
+	for (; i < NAME_MAX_LEN - 1 && col->name[i]; i++)
 		key[i] = (char)tolower((unsigned char)col->name[i]);
 	key[i] = '\0';
 }
@@ -40,8 +40,9 @@ static char *join(const json_t *array)
 
 	if (!out)
 		return NULL;
-	json_array_foreach (array, i, item)
+	json_array_foreach (array, i, item) {
 		fprintf(out, "%s%s", i ? "," : "", json_string_value(item) ? json_string_value(item) : "?");
+	}
 	fclose(out);
 	return text;
 }
@@ -104,7 +105,8 @@ static int no_such_field(const struct column *table, const char *field, size_t l
 	return err_user(e, -EINVAL, object, "no such field: -o takes all or some of %s", names);
 }
 
-static int choose_field(const struct column *table, const char *field, size_t len, struct columns *c, struct err *e)
+static int choose_field(const struct column *table, const char *field, size_t len, struct columns *c,
+			struct err *e)
 {
 	if (!len)
 		return err_user(e, -EINVAL, NULL, "empty field name in -o: write -o FIELD[,FIELD]...");
@@ -139,7 +141,8 @@ static void choose_up_to(const struct column *table, enum column_when when, stru
 			c->col[c->n++] = col;
 }
 
-int columns_choose(const struct column *table, const char *fields, bool json, struct columns *ret, struct err *e)
+int columns_choose(const struct column *table, const char *fields, bool json, struct columns *ret,
+		   struct err *e)
 {
 	struct columns c = {.json = json};
 	bool all = fields && !strcasecmp(fields, "all");
@@ -175,8 +178,9 @@ static int print_json(const struct columns *c, const json_t *rows, FILE *out, st
 	size_t i;
 	int rc = 0;
 
-	json_array_foreach (rows, i, row)
+	json_array_foreach (rows, i, row) {
 		rc |= json_array_append_new(array, chosen(c, row));
+	}
 	if (!rc)
 		rc = json_dumpf(array, out, JSON_INDENT(2)) || fputc('\n', out) == EOF;
 	json_decref(array);
@@ -191,8 +195,10 @@ static int add_row(const struct columns *c, struct libscols_table *table, const 
 	for (size_t i = 0; line && i < c->n; i++) {
 		char *text = cell_text(c->col[i], row);
 
-		if (!text || scols_line_refer_data(line, i, text))
+		if (!text || scols_line_refer_data(line, i, text)) {
+			free(text);
 			return -ENOMEM;
+		}
 	}
 	return line ? 0 : -ENOMEM;
 }
@@ -205,9 +211,10 @@ static int fill_table(const struct columns *c, struct libscols_table *table, con
 	for (i = 0; i < c->n; i++)
 		if (!scols_table_new_column(table, c->col[i]->name, 0, c->col[i]->right ? SCOLS_FL_RIGHT : 0))
 			return -ENOMEM;
-	json_array_foreach (rows, i, row)
+	json_array_foreach (rows, i, row) {
 		if (add_row(c, table, row))
 			return -ENOMEM;
+	}
 	return 0;
 }
 

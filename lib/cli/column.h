@@ -14,14 +14,14 @@
 enum column_when {
 	COLUMN_DEFAULT, /* without -o */
 	COLUMN_REQUEST, /* with -o, -o all and -j */
-	COLUMN_ALIAS,	/* only by its name: another word for a column */
+	COLUMN_ALIAS,   /* only by its name: another word for a column */
 };
 
 struct column {
 	const char *name; /* header; in lower case the JSON key */
 	const char *key;  /* of the wire's row; NULL: the JSON key */
 	enum column_when when;
-	bool right;	/* aligned */
+	bool right;     /* aligned */
 	unsigned width; /* of a streamed row, where cells to come are not known */
 	/* A cell for people, malloc'ed, NULL for "--"; NULL: the value as it is. */
 	char *(*text)(const json_t *row, const json_t *value);
@@ -34,8 +34,9 @@ struct columns {
 	bool json;
 };
 
-/* table: ended by a NULL name. fields: the value of -o ("all", or names in either case), NULL for the default. */
-int columns_choose(const struct column *table, const char *fields, bool json, struct columns *ret, struct err *e);
+/* table: ended by a NULL name. fields: the value of -o, "all" or names in either case; NULL: the default. */
+int columns_choose(const struct column *table, const char *fields, bool json, struct columns *ret,
+		   struct err *e);
 
 /* rows: an array of objects. As a table, nothing at all when there are none; or as a JSON array. */
 int columns_print(const struct columns *c, const json_t *rows, FILE *out, struct err *e);

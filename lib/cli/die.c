@@ -26,7 +26,8 @@ void die_notes(const json_t *reply)
 		const char *text = json_string_value(json_object_get(note, "text"));
 
 		if (text)
-			fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name, level ? level : "note", text);
+			fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name, level ? level : "note",
+				text);
 	}
 }
 

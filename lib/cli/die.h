@@ -15,5 +15,6 @@ int die(const struct err *e);
 /* Prints the notes of a reply, one a line: "PROGRAM: note: text", "PROGRAM: warning: text". */
 void die_notes(const json_t *reply);
 
-/* Flushes standard output: status, or STATUS_SYS with a line when it could not be written. A closed pipe is no error. */
+/* Flushes standard output: status, or STATUS_SYS with a line when it cannot be written. A closed pipe is
+ * fine. */
 int die_flush(int status);

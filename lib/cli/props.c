@@ -26,7 +26,7 @@ static int append_prop(json_t *props, const char *item, const char *eq, size_t l
 	return json_array_append_new(props, prop) ? err_nomem(e) : 0;
 }
 
-/* Where the value that starts at text ends: at the last comma before the next item with '=', or at the end. */
+/* Where the value that starts at text ends: at the comma before the next item with '=', or at the end. */
 static size_t value_end(const char *text)
 {
 	size_t len = strcspn(text, ",");
@@ -49,19 +49,20 @@ static bool has_empty_item(const char *text)
 static int parse_one(const char *text, json_t *props, struct err *e)
 {
 	if (has_empty_item(text))
-		return err_user(e, -EINVAL, NULL, "empty item in -p '%s': write -p PROP=VALUE[,PROP=VALUE]...", text);
+		return err_user(e, -EINVAL, NULL,
+				"empty item in -p '%s': write -p PROP=VALUE[,PROP=VALUE]...", text);
 	while (*text) {
 		size_t name = strcspn(text, ",="), len = value_end(text);
 
 		if (text[name] != '=')
-			return err_user(e, -EINVAL, NULL, "'%.*s' has no value: write -p %.*s=VALUE", (int)name, text,
-					(int)name, text);
+			return err_user(e, -EINVAL, NULL, "'%.*s' has no value: write -p %.*s=VALUE",
+					(int)name, text, (int)name, text);
 		if (!name)
-			return err_user(e, -EINVAL, NULL, "'%.*s' has no property name: write -p PROP=VALUE", (int)len,
-					text);
+			return err_user(e, -EINVAL, NULL, "'%.*s' has no property name: write -p PROP=VALUE",
+					(int)len, text);
 		if (name + 1 == len)
-			return err_user(e, -EINVAL, NULL, "'%.*s' has no value: write -p %.*s=VALUE", (int)len, text,
-					(int)name, text);
+			return err_user(e, -EINVAL, NULL, "'%.*s' has no value: write -p %.*s=VALUE",
+					(int)len, text, (int)name, text);
 		if (append_prop(props, text, text + name, len, e))
 			return e ? e->code : -EINVAL;
 		text += len + (text[len] == ',');

@@ -16,7 +16,7 @@
 
 #define FLAGS_MAX 16
 #define VERBS_MAX 64
-#define RUN	  -1 /* not an exit status: go on */
+#define RUN       (-1) /* not an exit status: go on */
 
 /* A program's verbs, and what was asked of it. */
 struct program {
@@ -167,8 +167,8 @@ static void getopt_tables(const struct verb *verb, char *letters, struct option 
 }
 
 /*
- * What is wrong with the option getopt returned c for, and as the user typed it into buf. A long option that is known
- * sets optopt to its letter, an unknown one to 0; a cluster of letters may not be passed yet.
+ * What is wrong with the option getopt returned c for, and as the user typed it into buf. A long option that
+ * is known sets optopt to its letter, an unknown one to 0; a cluster of letters may not be passed yet.
  */
 static const char *option_fault(const char *letters, int c, char **argv, char *buf, size_t size)
 {
@@ -191,7 +191,7 @@ static bool all_digits(const char *s)
 
 static int take_flag(struct cli *cli, const struct flag *f, int argc, char **argv)
 {
-	int c = f->letter;
+	unsigned char c = (unsigned char)f->letter;
 
 	if (f->repeats) {
 		if (!cli->repeated[c])

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What every command has in common: a table of verbs, their options and operands, help and usage errors. A verb's
- * function runs only when its command line is whole.
+ * What every command has in common: a table of verbs, their options and operands, help and usage errors. A
+ * verb's function runs only when its command line is whole.
  */
 #pragma once
 
@@ -17,29 +17,29 @@ struct flag {
 	const char *name;  /* long option */
 	const char *value; /* what it takes, NULL for a switch */
 	const char *help;
-	bool repeats;	/* may come more than once; the values are gathered */
-	bool needed;	/* the verb cannot do without */
-	bool count;	/* an operand of digits right after the value belongs to it */
+	bool repeats; /* may come more than once; the values are gathered */
+	bool needed;  /* the verb cannot do without */
+	bool count;   /* an operand of digits right after the value belongs to it */
 };
 
 struct cli;
 
 struct verb {
 	const char *name;
-	const char *usage; /* the line after the name */
-	const char *help;  /* one line */
-	const struct flag *flags; /* ended by letter 0 */
-	const char *operand; /* what the operands are, for messages; NULL: takes none */
-	int least, most;     /* how many operands; most -1: any number */
+	const char *usage;           /* the line after the name */
+	const char *help;            /* one line */
+	const struct flag *flags;    /* ended by letter 0 */
+	const char *operand;         /* what the operands are, for messages; NULL: takes none */
+	int least, most;             /* how many operands; most -1: any number */
 	int (*run)(struct cli *cli); /* exit status */
 };
 
 struct cli {
 	const struct verb *verb;
-	const char *socket; /* --socket, or NULL */
+	const char *socket;     /* --socket, or NULL */
 	const char *value[128]; /* by option letter: NULL not given, "" for a switch */
-	json_t *repeated[128]; /* by option letter: array of strings, or NULL */
-	const char *count; /* the operand that belongs to a flag with count, or NULL */
+	json_t *repeated[128];  /* by option letter: array of strings, or NULL */
+	const char *count;      /* the operand that belongs to a flag with count, or NULL */
 	int nargs;
 	char **args; /* operands */
 };
@@ -53,7 +53,7 @@ int verb_main(const struct verb *verbs, size_t n, const char *about, int argc, c
 /* Prints "PROGRAM: text" and the usage line of the verb; returns the exit status. */
 int verb_usage(const struct cli *cli, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* One call of the daemon over a connection of its own; takes over params. *ret: the reply (caller json_decref). */
+/* One call over a connection of its own; takes over params. *ret: the reply (caller json_decref). */
 int verb_call(const struct cli *cli, const char *method, json_t *params, json_t **ret, struct err *e);
 
 /* A call whose reply is only notes: prints them, or the error; returns the exit status. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* One connection to vnicd and the calls made over it, one at a time; the CLIs' only way out. Never prints or retries. */
+/* One connection to vnicd and the calls over it, one at a time; the only way out of a CLI. Never prints. */
 #include "lib/ipc/client.h"
 #include "lib/ipc/frame.h"
 
@@ -13,7 +13,7 @@
 
 #define SOCKET_DEFAULT "/run/vnicd/vnicd.sock"
 #define INTERFACE      "org.vnicd."
-#define CHUNK	       65536
+#define CHUNK          65536
 
 struct client {
 	int fd;
@@ -23,8 +23,8 @@ struct client {
 
 static int unreachable(const char *path, int code, struct err *e)
 {
-	return err_sys(e, code, NULL, "cannot reach vnicd at %s: %s: start it with 'systemctl start vnicd'", path,
-		       strerror(-code));
+	return err_sys(e, code, NULL, "cannot reach vnicd at %s: %s: start it with 'systemctl start vnicd'",
+		       path, strerror(-code));
 }
 
 static int gone(struct err *e)
@@ -105,8 +105,8 @@ static void send_all(struct client *c, const char *data, size_t len)
 
 static int send_call(struct client *c, const char *method, json_t *params, bool more, struct err *e)
 {
-	json_t *call = json_pack("{s:s+, s:O*, s:o*}", "method", INTERFACE, method, "parameters", params, "more",
-				 more ? json_true() : NULL);
+	json_t *call = json_pack("{s:s+, s:O*, s:o*}", "method", INTERFACE, method, "parameters", params,
+				 "more", more ? json_true() : NULL);
 	char *frame;
 	size_t len;
 	int rc;
@@ -165,7 +165,8 @@ static int error_reply(const char *name, json_t *params, struct err *e)
 		return failed(params, e);
 	if (!strcmp(name, INTERFACE "PermissionDenied"))
 		return err_user(e, -EPERM, NULL, "permission denied: be root or join group vnicd");
-	return err_sys(e, -EPROTO, NULL, "vnicd answered %s: it may be of another version than this program", name);
+	return err_sys(e, -EPROTO, NULL, "vnicd answered %s: it may be of another version than this program",
+		       name);
 }
 
 /* Turns one reply into its parameters, an empty object where it has none. */

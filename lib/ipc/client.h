@@ -17,14 +17,14 @@ int client_open(const char *path, struct client **ret, struct err *e);
 struct client *client_close(struct client *c);
 
 /*
- * Calls org.vnicd.<method>; params is borrowed and may be NULL. *ret: the reply's parameters (caller json_decref).
- * An error reply of the daemon becomes e. A daemon that goes away: -ECONNRESET.
+ * Calls org.vnicd.<method>; params is borrowed and may be NULL. *ret: the reply's parameters (caller
+ * json_decref). An error reply of the daemon becomes e. A daemon that goes away: -ECONNRESET.
  */
 int client_call(struct client *c, const char *method, json_t *params, json_t **ret, struct err *e);
 
 /*
- * The same with "more": first reply in *ret. client_next gives each further one: 1 and *ret, 0 without one when the
- * last was read.
+ * The same with "more": first reply in *ret. client_next gives each further one: 1 and *ret, 0 without one
+ * when the last was read.
  */
 int client_call_more(struct client *c, const char *method, json_t *params, json_t **ret, bool *ret_continues,
 		     struct err *e);

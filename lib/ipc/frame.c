@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Splits a byte stream into JSON objects and packs objects into frames, within limits; never touches a socket. */
+/* Splits a byte stream into JSON objects and packs them into frames, within limits; touches no socket. */
 #include "lib/ipc/frame.h"
 
 #include <errno.h>
@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROOM_MIN 4096u
+#define ROOM_MIN  4096u
 #define ROOM_KEEP (256u << 10) /* an empty buffer larger than this goes back to the heap */
 
-/* What stays open of the last frame once data has come behind open bytes; -EMSGSIZE when a frame passes max. */
+/* What stays open of the last frame when data comes behind open bytes; -EMSGSIZE when a frame passes max. */
 static int count_open(size_t open, size_t max, const char *data, size_t len, size_t *ret_open)
 {
 	const char *end = data + len, *nul;
@@ -67,7 +67,7 @@ int frame_feed(struct frame_buf *b, const void *data, size_t len, struct err *e)
 	return 0;
 }
 
-/* Counted on the text, so that nothing recursive ever sees a deep message. Brackets in strings do not count. */
+/* Counted on the text: nothing recursive ever sees a deep message. Brackets in strings do not count. */
 static bool too_deep(const char *text, size_t len)
 {
 	unsigned depth = 0;
@@ -97,7 +97,8 @@ static int parse(const char *text, size_t len, json_t **ret, struct err *e)
 		return err_sys(e, -EBADMSG, NULL, "message is nested deeper than %u levels", FRAME_DEPTH_MAX);
 	obj = json_loadb(text, len, JSON_REJECT_DUPLICATES, &why);
 	if (!obj)
-		return err_sys(e, -EBADMSG, NULL, "message is not JSON: %s at byte %d", why.text, why.position);
+		return err_sys(e, -EBADMSG, NULL, "message is not JSON: %s at byte %d", why.text,
+			       why.position);
 	if (!json_is_object(obj)) {
 		json_decref(obj);
 		return err_sys(e, -EBADMSG, NULL, "message is not a JSON object");
@@ -150,7 +151,8 @@ int frame_pack(const json_t *obj, char **ret, size_t *ret_len, struct err *e)
 	len = strlen(text);
 	if (len > FRAME_MAX) {
 		free(text);
-		return err_sys(e, -EMSGSIZE, NULL, "message of %zu bytes is larger than %u bytes", len, FRAME_MAX);
+		return err_sys(e, -EMSGSIZE, NULL, "message of %zu bytes is larger than %u bytes", len,
+			       FRAME_MAX);
 	}
 	*ret = text;
 	*ret_len = len + 1;

@@ -122,6 +122,11 @@ static int fake_apply(struct kernel *k, struct op *op, struct err *e)
 		f->hooks[i] = op->kind == OP_HOOK_ADD;
 		return 0;
 	}
+	if (op->kind == OP_LINK_SWEEP) {
+		for (struct fake_node *i = f->nodes; i; i = i->next)
+			op_effect(&(struct op){.kind = op->kind, .to.n = i->node.n}, &i->node);
+		return 0;
+	}
 	n = find_or_add(f, &op->to);
 	if (!n)
 		return err_nomem(e);

@@ -76,7 +76,7 @@ int steer_del(struct act *a)
 {
 	int hook, rc = own_ifindex(a, &a->node->parent, &hook);
 
-	return rc ? rc : bpf_steer_del(a->r->bpf, hook, a->node->mac, a->e);
+	return rc ? rc : bpf_steer_del(a->r->bpf, hook, a->node->mac, a->op->yes, a->e);
 }
 
 int hook_add(struct act *a)

@@ -84,8 +84,8 @@ static int set_mac(struct rtnl_link *link, struct mac mac)
 }
 
 /*
- * The group goes into the create message, so that a link is known as ours from its first moment. A bridge without
- * ports loses its carrier for good when it is given a MAC: it keeps the one the kernel gives it.
+ * The group goes into the create message, so that a link is known as ours from its first moment. A bridge
+ * without ports loses its carrier for good when it is given a MAC: it keeps the one the kernel gives it.
  */
 static int fill(struct rtnl_link *link, const struct act *a, const char *kind, int parent)
 {
@@ -197,22 +197,114 @@ int link_add(struct act *a)
 	return rc ? rc : learn_ifindex(a, a->sk);
 }
 
-int link_del(struct act *a)
+/* A sweep deletes only what was doomed here: a link is on the list before it is in the group. */
+static int doom_note(struct real *r, int ifindex)
+{
+	int *more = reallocarray(r->doomed, r->doomed_count + 1, sizeof(*more));
+
+	if (!more)
+		return -ENOMEM;
+	r->doomed = more;
+	more[r->doomed_count++] = ifindex;
+	return 0;
+}
+
+static void doom_forget(struct real *r, int ifindex)
+{
+	for (size_t i = 0; i < r->doomed_count; i++)
+		if (r->doomed[i] == ifindex)
+			r->doomed[i] = r->doomed[--r->doomed_count];
+}
+
+struct members {
+	const struct real *r;
+	size_t ours;
+	bool foreign;
+};
+
+static bool is_doomed(const struct real *r, int ifindex)
+{
+	for (size_t i = 0; i < r->doomed_count; i++)
+		if (r->doomed[i] == ifindex)
+			return true;
+	return false;
+}
+
+static int sort_member(const struct sys_link *l, void *arg)
+{
+	struct members *m = arg;
+	uint32_t n;
+
+	if (l->group != GROUP_DOOMED)
+		return 0;
+	if (mark_parse(m->r, l->alias, &n) && is_doomed(m->r, l->ifindex))
+		m->ours++;
+	else
+		m->foreign = true;
+	return 0;
+}
+
+static int delete_index(struct act *a, int ifindex)
 {
 	LINK_AUTO link = rtnl_link_alloc();
 	struct nl_msg *request = NULL;
-	int ifindex, rc;
 
 	if (!link)
 		return err_nomem(a->e);
-	rc = act_ifindex(a, &ifindex);
-	if (rc)
-		return rc;
 	rtnl_link_set_ifindex(link, ifindex);
 	if (rtnl_link_build_delete_request(link, &request))
 		return err_nomem(a->e);
 	MSG_AUTO msg = request;
 	return act_send(a, msg);
+}
+
+int link_del(struct act *a)
+{
+	int ifindex, rc = act_ifindex(a, &ifindex);
+
+	return rc ? rc : delete_index(a, ifindex);
+}
+
+static int delete_group(struct act *a)
+{
+	MSG_AUTO msg = nlmsg_alloc_simple(RTM_DELLINK, 0);
+	struct ifinfomsg i = {.ifi_family = AF_UNSPEC};
+
+	if (!msg || nlmsg_append(msg, &i, sizeof(i), NLMSG_ALIGNTO) < 0 ||
+	    nla_put_u32(msg, IFLA_GROUP, GROUP_DOOMED) < 0)
+		return err_nomem(a->e);
+	return act_send(a, msg);
+}
+
+/* Somebody else's link is in our group: ours go one by one. */
+static int delete_each(struct act *a)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < a->r->doomed_count; i++) {
+		int r = delete_index(a, a->r->doomed[i]);
+
+		rc = r == 0 || r == -ENODEV ? rc : r;
+	}
+	return rc;
+}
+
+int link_sweep(struct act *a)
+{
+	struct members m = {.r = a->r};
+	struct extack x;
+	int rc = link_each(a->sk, NULL, sort_member, &m, &x);
+
+	if (rc < 0)
+		rc = act_fail(a, rc, &x);
+	else if (m.foreign)
+		rc = delete_each(a);
+	else if (m.ours)
+		rc = delete_group(a);
+	free(a->r->doomed);
+	a->r->doomed = NULL;
+	a->r->doomed_count = 0;
+	return rc;
 }
 
 /* Changing: want carries what is to change and nothing else. */
@@ -245,6 +337,23 @@ int link_mark(struct act *a)
 	mark_text(a->r, a->node->n, alias, sizeof(alias));
 	rtnl_link_set_ifalias(want, alias);
 	rtnl_link_set_group(want, GROUP_LIVE);
+	doom_forget(a->r, a->port->ifindex);
+	return change(a, want);
+}
+
+int link_doom(struct act *a)
+{
+	LINK_AUTO want = rtnl_link_alloc();
+	int ifindex, rc;
+
+	if (!want)
+		return err_nomem(a->e);
+	rc = act_ifindex(a, &ifindex);
+	if (rc)
+		return rc;
+	if (doom_note(a->r, ifindex))
+		return err_nomem(a->e);
+	rtnl_link_set_group(want, GROUP_DOOMED);
 	return change(a, want);
 }
 

@@ -76,6 +76,8 @@ static const struct row {
 } rows[OP_COUNT] = {
 	[OP_LINK_ADD] = {.fn = link_add, .what = "create it"},
 	[OP_LINK_DEL] = {.fn = link_del, .what = "delete it", .goes = true},
+	[OP_LINK_DOOM] = {.fn = link_doom, .what = "prepare its deletion", .goes = true},
+	[OP_LINK_SWEEP] = {.fn = link_sweep, .what = "delete the doomed links", .own = true},
 	[OP_LINK_MARK] = {.fn = link_mark, .what = "mark it as ours"},
 	[OP_LINK_QUIET] = {.fn = link_quiet, .what = "set its IPv6 address generation"},
 	[OP_LINK_UP] = {.fn = link_up, .what = "set it up or down"},
@@ -173,6 +175,7 @@ static void real_free(struct kernel *k)
 	struct real *r = real_of(k);
 
 	bpf_close(r->bpf);
+	free(r->doomed);
 	genl_close(r->ethtool);
 	sock_close(r->events);
 	sock_close(r->rt);

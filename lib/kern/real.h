@@ -20,6 +20,8 @@ struct real {
 	struct nl_sock *events;
 	struct genl *ethtool; /* NULL where the kernel has no such family */
 	struct bpf *bpf;
+	int *doomed; /* ifindexes of links that the next sweep deletes */
+	size_t doomed_count;
 	double tick_ns; /* of tc's buckets */
 	char uuid[UUID_MAX];
 };
@@ -71,6 +73,8 @@ int link_each(struct nl_sock *sk, const char *kind, int (*cb)(const struct sys_l
 /* linkop.c */
 int link_add(struct act *a);
 int link_del(struct act *a);
+int link_doom(struct act *a);
+int link_sweep(struct act *a);
 int link_mark(struct act *a);
 int link_quiet(struct act *a);
 int link_up(struct act *a);

@@ -72,6 +72,7 @@ struct node {
 	uint32_t mtu;
 	bool up;
 	bool marked; /* alias vnicd:<uuid>:<N> and group are ours */
+	bool doomed; /* in the group that is deleted next */
 	bool quiet;  /* accept_ra=0, addrgenmode none; asked for only in the daemon's own namespace */
 
 	struct prog prog;
@@ -80,6 +81,7 @@ struct node {
 	bool ifb;
 	struct port ifb_port;
 	bool ifb_marked;
+	bool ifb_doomed;
 	bool ifb_quiet;
 	bool ifb_up;
 	struct tree rx; /* on the ifb */

@@ -57,12 +57,12 @@ static void link_add(const struct op *op, struct node *n)
 static void link_del(const struct op *op, struct node *n)
 {
 	if (op->on == ON_IFB) {
-		n->ifb = n->ifb_marked = n->ifb_quiet = n->ifb_up = false;
+		n->ifb = n->ifb_marked = n->ifb_doomed = n->ifb_quiet = n->ifb_up = false;
 		n->ifb_port.ifindex = 0;
 		n->rx = (struct tree){0};
 		return;
 	}
-	n->link = n->up = n->marked = n->quiet = false;
+	n->link = n->up = n->marked = n->doomed = n->quiet = false;
 	n->port.ifindex = 0;
 	n->tx = (struct tree){0};
 }
@@ -70,6 +70,21 @@ static void link_del(const struct op *op, struct node *n)
 static void link_mark(const struct op *op, struct node *n)
 {
 	*(op->on == ON_IFB ? &n->ifb_marked : &n->marked) = true;
+	*(op->on == ON_IFB ? &n->ifb_doomed : &n->doomed) = false;
+}
+
+static void link_doom(const struct op *op, struct node *n)
+{
+	*(op->on == ON_IFB ? &n->ifb_doomed : &n->doomed) = true;
+}
+
+static void link_sweep(const struct op *op, struct node *n)
+{
+	(void)op;
+	if (n->doomed)
+		link_del(&(struct op){.on = ON_LINK}, n);
+	if (n->ifb_doomed)
+		link_del(&(struct op){.on = ON_IFB}, n);
 }
 
 static void link_quiet(const struct op *op, struct node *n)
@@ -213,6 +228,17 @@ static void text_del(const struct op *op, FILE *out)
 	fprintf(out, "%s link del dev %s", IN_ZONE("ip", p), p->name);
 }
 
+static void text_doom(const struct op *op, FILE *out)
+{
+	fprintf(out, "ip link set dev %s group %u", op_port(&op->to, op->on)->name, GROUP_DOOMED);
+}
+
+static void text_sweep(const struct op *op, FILE *out)
+{
+	(void)op;
+	fprintf(out, "ip link del group %u", GROUP_DOOMED);
+}
+
 static void text_mark(const struct op *op, FILE *out)
 {
 	const struct port *p = op_port(&op->to, op->on);
@@ -344,6 +370,8 @@ static const struct {
 } table[] = {
 	[OP_LINK_ADD] = {"link-add", link_add, OP_LINK_DEL, text_add},
 	[OP_LINK_DEL] = {"link-del", link_del, OP_LINK_ADD, text_del},
+	[OP_LINK_DOOM] = {"link-doom", link_doom, OP_LINK_MARK, text_doom},
+	[OP_LINK_SWEEP] = {"link-sweep", link_sweep, OP_COUNT, text_sweep},
 	[OP_LINK_MARK] = {"link-mark", link_mark, OP_COUNT, text_mark},
 	[OP_LINK_QUIET] = {"link-quiet", link_quiet, OP_LINK_QUIET, text_quiet},
 	[OP_LINK_UP] = {"link-up", link_up, OP_LINK_UP, text_up},
@@ -393,26 +421,86 @@ void op_text(const struct op *op, FILE *out)
 	table[op->kind].text(op, out);
 }
 
+static int list_room(struct op_list *list)
+{
+	size_t room = list->room ? 2 * list->room : 16;
+	struct op *ops;
+
+	if (list->count < list->room)
+		return 0;
+	ops = reallocarray(list->ops, room, sizeof(*ops));
+	if (!ops)
+		return -ENOMEM;
+	list->ops = ops;
+	list->room = room;
+	return 0;
+}
+
 int op_emit(struct op_list *list, enum op_kind kind, enum op_on on, bool yes, struct node *cur,
 	    const struct node *want)
 {
 	struct op *op;
 
-	if (list->count == list->room) {
-		size_t room = list->room ? 2 * list->room : 16;
-		struct op *ops = reallocarray(list->ops, room, sizeof(*ops));
-
-		if (!ops)
-			return -ENOMEM;
-		list->ops = ops;
-		list->room = room;
-	}
+	if (list_room(list) < 0)
+		return -ENOMEM;
 	op = &list->ops[list->count++];
 	*op = (struct op){.kind = kind, .on = on, .yes = yes, .from = *cur, .to = *want};
 	op->to.n = want->n;
 	op_effect(op, cur);
 	op->to = *cur;
 	return 0;
+}
+
+#define GROUP_FROM 3 /* deletions: fewer are not worth reading all links for the check before the sweep */
+
+static bool groupable(const struct op *op)
+{
+	return op->kind == OP_LINK_DEL && !op_port(&op->from, op->on)->zone[0];
+}
+
+/* Hooks go after the links they are on: until then they drop. */
+static bool after_sweep(const struct op *op)
+{
+	return op->kind == OP_PROG_DEL || op->kind == OP_HOOK_DEL;
+}
+
+static int insert_sweep(struct op_list *list)
+{
+	struct op_list sorted = {.ops = calloc(list->count + 1, sizeof(*sorted.ops)),
+				 .room = list->count + 1};
+
+	if (!sorted.ops)
+		return -ENOMEM;
+	for (size_t i = 0; i < list->count; i++)
+		if (!after_sweep(&list->ops[i]))
+			sorted.ops[sorted.count++] = list->ops[i];
+	sorted.ops[sorted.count++] = (struct op){.kind = OP_LINK_SWEEP, .on = ON_LINK, .yes = true};
+	for (size_t i = 0; i < list->count; i++)
+		if (after_sweep(&list->ops[i]))
+			sorted.ops[sorted.count++] = list->ops[i];
+	op_list_free(list);
+	*list = sorted;
+	return 0;
+}
+
+int op_list_group_deletions(struct op_list *list)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < list->count; i++)
+		count += groupable(&list->ops[i]);
+	if (count < GROUP_FROM)
+		return 0;
+	for (size_t i = 0; i < list->count; i++) {
+		struct op *op = &list->ops[i];
+
+		if (!groupable(op))
+			continue;
+		op->kind = OP_LINK_DOOM;
+		op->to = op->from;
+		op_effect(op, &op->to);
+	}
+	return insert_sweep(list);
 }
 
 void op_list_free(struct op_list *list)

@@ -12,6 +12,8 @@
 enum op_kind {
 	OP_LINK_ADD, /* create the link (down, with MAC, MTU, group) in its zone */
 	OP_LINK_DEL,
+	OP_LINK_DOOM,  /* into the doomed group, to be deleted with others */
+	OP_LINK_SWEEP, /* delete every doomed link of the own namespace at once */
 	OP_LINK_MARK,  /* write alias and group; its inverse leaves them: the link goes anyway */
 	OP_LINK_QUIET, /* no addresses of its own: addrgenmode none, accept_ra 0 (yes), the defaults (no) */
 	OP_LINK_UP,    /* up (yes) or down (no) */
@@ -31,7 +33,7 @@ enum op_kind {
 	OP_LEAF_DEL,
 	OP_DRAIN,     /* wait until the class has no backlog, at most a bounded time */
 	OP_STEER_ADD, /* map entry of the parent's hook */
-	OP_STEER_DEL, /* closes the entry, waits for a gap in its traffic, deletes it */
+	OP_STEER_DEL, /* deletes the entry; yes: closes it and waits for a gap in its traffic first */
 	OP_HOOK_ADD,  /* the program on a parent's ingress */
 	OP_HOOK_DEL,
 	OP_COUNT
@@ -61,6 +63,12 @@ struct op_list {
 int op_emit(struct op_list *list, enum op_kind kind, enum op_on on, bool yes, struct node *cur,
 	    const struct node *want);
 void op_list_free(struct op_list *list);
+/*
+ * Deleting links one by one costs an RCU grace period each (18 ms), deleting a group costs one in all. Where
+ * list deletes several links of the own namespace, their deletions are dooms, and a sweep follows them at the
+ * end. 0 or -ENOMEM.
+ */
+int op_list_group_deletions(struct op_list *list);
 
 const char *op_name(enum op_kind kind);
 /* What the operation makes of a node: sets the fields of n it is about to those of op->to. */

@@ -114,7 +114,7 @@ result "help that cannot be written: status 2"
 
 blocks 6 1
 serve
-timeout 20 script -qec "stty rows 4; '$vnicadm' show-link -s -i 1 6 -o link,ipackets" "$tmp/typescript" \
+timeout 20 script -qefc "stty rows 4; '$vnicadm' show-link -s -i 1 6 -o link,ipackets" "$tmp/typescript" \
 	>/dev/null 2>&1 </dev/null &
 pid=$!
 wait_for grep -q 'eth0 .* 10' "$tmp/typescript"

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A vnicd that knows only its script, for tests of the CLI: each request is appended to a log and answered
- *with the next replies of the script for its method. Serves one client at a time and decides nothing.
+ * with the next replies of the script for its method. Serves one client at a time and decides nothing.
  *
  *	fakevnicd SOCKET SCRIPT LOG
  *
  * A line of the script is METHOD and a reply (JSON), or METHOD and a word: !sleep MS waits; !close hangs up;
- *!exit hangs up and ends with the socket gone. A reply with "continues":true is followed by the method's next
- *line.
+ * !exit hangs up and ends, the socket gone. After a reply with "continues":true comes the method's next line.
  */
 #include <err.h>
 #include <stdbool.h>
@@ -149,7 +148,7 @@ int main(int argc, char **argv)
 		if (serve(&s, client, argv[3]) == EXIT)
 			break;
 	unlink(argv[1]);
-	for (size_t i = 0; i < s.n; i++)
+	for (size_t i = 0; i < LINES_MAX; i++)
 		free(s.line[i]);
 	return 0;
 }

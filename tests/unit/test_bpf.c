@@ -230,9 +230,9 @@ START_TEST(steer_and_hook)
 	steers();
 	ck_ok(bpf_steer_observe(b, w1, V1, &ifb, &e));
 	ck_assert_int_eq(ifb, index_of("vi1"));
-	ck_ok(bpf_steer_del(b, w1, V1, &e));
+	ck_ok(bpf_steer_del(b, w1, V1, true, &e));
 	ck_assert_uint_eq(through_ifb(V1), 0);
-	ck_ok(bpf_steer_del(b, w1, V1, &e));
+	ck_ok(bpf_steer_del(b, w1, V1, true, &e));
 	ck_ok(bpf_hook_del(b, w1, &e));
 	ck_ok(bpf_hook_del(b, w1, &e));
 	ck_assert(!hook_there());
@@ -540,6 +540,33 @@ START_TEST(foreign_filters_come_first)
 }
 END_TEST
 
+/* The link stays the same one, so that there is no moment without a program. */
+START_TEST(an_older_program_is_replaced)
+{
+	const struct bpf_insn insns[] = {
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = TC_ACT_UNSPEC},
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+	FD old = bpf_prog_load(BPF_PROG_TYPE_SCHED_CLS, "old", "GPL", insns, 2, NULL);
+	char pin[PIN_MAX * 2];
+	struct bpf_link_info was = {.id = 0}, is = {.id = 0};
+	uint32_t size = sizeof(was);
+
+	steers();
+	snprintf(pin, sizeof(pin), "%s/hook-%d", b->dir, w1);
+	FD link = bpf_obj_get(pin);
+	ck_assert(!bpf_obj_get_info_by_fd(link, &was, &size));
+	ck_assert(!bpf_link_update(link, old, NULL));
+	ck_assert(!hook_there());
+	ck_assert_uint_eq(through_ifb(V1), 0);
+	ck_ok(bpf_hook_add(b, w1, &e));
+	ck_assert(hook_there());
+	ck_assert_uint_eq(through_ifb(V1), 10);
+	ck_assert(!bpf_obj_get_info_by_fd(link, &is, &size));
+	ck_assert_uint_eq(was.id, is.id);
+}
+END_TEST
+
 static double seconds(void)
 {
 	struct timespec t;
@@ -557,7 +584,7 @@ START_TEST(closing_waits_for_a_gap)
 
 	steers();
 	t = seconds();
-	ck_ok(bpf_steer_del(b, w1, V1, &e));
+	ck_ok(bpf_steer_del(b, w1, V1, true, &e));
 	ck_assert_double_lt(seconds() - t, 0.5);
 	/* An entry whose last frame lies in the future has no gap before that. */
 	v.ifb = (uint32_t)index_of("vi1");
@@ -604,6 +631,7 @@ int main(void)
 		pins_are_listed,
 		works_on_clsact,
 		foreign_filters_come_first,
+		an_older_program_is_replaced,
 		closing_waits_for_a_gap,
 	};
 	const char *reason = reason_to_skip();

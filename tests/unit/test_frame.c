@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))
-#define MAX	 1024u
+#define MAX      1024u
 
 /* Feeds bytes without their terminating NUL. */
 static int feed(struct frame_buf *b, const char *text)
