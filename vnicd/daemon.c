@@ -53,8 +53,8 @@ static int read_world(struct daemon *d, struct err *e)
 	return 0;
 }
 
-/* A link of the own namespace is new, changed or gone. */
-static void on_changed(struct daemon *d, int ifindex)
+/* A link of the own namespace is new, changed or gone (link_news), or its addresses or qdiscs are. */
+static void on_changed(struct daemon *d, int ifindex, bool link_news)
 {
 	struct slink *s = slink_find(d, ifindex);
 	struct vlink *v, *next;
@@ -62,15 +62,16 @@ static void on_changed(struct daemon *d, int ifindex)
 
 	if (!s)
 		return;
-	v = vlink_of_sys(d, &s->l, &class);
-	if (v && class == CLASS_VNIC) {
-		observe_subnets(d, v);
+	if (link_news) {
+		if (s->speed)
+			reconcile_percent(d, s);
 		return;
 	}
+	v = vlink_of_sys(d, &s->l, &class);
+	if (v && class == CLASS_VNIC)
+		observe_subnets(d, v);
 	if (v)
 		return;
-	if (s->speed)
-		reconcile_percent(d, s);
 	HASH_ITER (hh_n, d->by_n, v, next)
 		if (v->s.class == CLASS_VNIC && !prop_zone(&v->props)[0] && vlink_parent(d, v) == s)
 			observe_subnets(d, v);

@@ -148,7 +148,7 @@ void observe_subnets(struct daemon *d, struct vlink *v)
 
 struct events {
 	struct daemon *d;
-	void (*changed)(struct daemon *d, int ifindex);
+	void (*changed)(struct daemon *d, int ifindex, bool link_news);
 };
 
 static void one_event(int ifindex, bool gone, const struct sys_link *l, void *arg)
@@ -159,7 +159,7 @@ static void one_event(int ifindex, bool gone, const struct sys_link *l, void *ar
 		slink_drop(ev->d, ifindex);
 	else if (l)
 		slink_put(ev->d, l);
-	ev->changed(ev->d, ifindex);
+	ev->changed(ev->d, ifindex, gone || l);
 }
 
 static void resync(struct events *ev)
@@ -172,7 +172,7 @@ static void resync(struct events *ev)
 	if (observe_links(ev->d, &e) < 0)
 		log_error(NULL, "cannot read the links: %s", err_str(&e, text, sizeof(text)));
 	HASH_ITER (hh, ev->d->links, s, next)
-		ev->changed(ev->d, s->l.ifindex);
+		ev->changed(ev->d, s->l.ifindex, true);
 }
 
 static int on_events(sd_event_source *source, int fd, uint32_t revents, void *arg)
@@ -188,7 +188,8 @@ static int on_events(sd_event_source *source, int fd, uint32_t revents, void *ar
 	return 0;
 }
 
-int observe_start(struct daemon *d, void (*changed)(struct daemon *d, int ifindex), struct err *e)
+int observe_start(struct daemon *d, void (*changed)(struct daemon *d, int ifindex, bool link_news),
+		  struct err *e)
 {
 	int r;
 

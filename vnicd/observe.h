@@ -40,4 +40,5 @@ int observe_pins(struct daemon *d, int (*cb)(uint32_t n, int parent, void *arg),
 
 /* Reads notifications from d->event from now on; changed() is called for each link that is new, changed or
  * gone. */
-int observe_start(struct daemon *d, void (*changed)(struct daemon *d, int ifindex), struct err *e);
+int observe_start(struct daemon *d, void (*changed)(struct daemon *d, int ifindex, bool link_news),
+		  struct err *e);

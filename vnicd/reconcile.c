@@ -351,7 +351,7 @@ static void txn_commit(struct txn *t)
 	for (size_t i = 0; i < t->count; i++)
 		item_commit(t->d, &t->items[i]);
 	for (size_t i = 0; i < t->count; i++)
-		if (t->items[i].c.new)
+		if (t->items[i].c.old && t->items[i].c.new)
 			observe_subnets(t->d, t->items[i].c.new);
 }
 

@@ -43,10 +43,11 @@ struct daemon {
 	struct vlink *by_n, *by_name;
 	struct slink *links, *links_by_name;
 	sd_event_source *notify;
-	void (*changed)(struct daemon *d,
-			int ifindex); /* a link of the own namespace is new, changed or gone */
-	struct stream *streams;       /* live statistics going out */
-	char world[128];              /* boot id and namespace */
+	void (*changed)(struct daemon *d, int ifindex,
+			bool link_news); /* a link of the own namespace is new, changed or gone; !link_news:
+					    its addresses or qdiscs are */
+	struct stream *streams;          /* live statistics going out */
+	char world[128];                 /* boot id and namespace */
 	char boot[64];
 };
 

@@ -375,7 +375,8 @@ static void take_tbf(const struct seen *s, const struct view *v)
 	usual = shape_for(BW_MIN, v->mtu).seg_burst;
 	shape->segment = rate == RATE_OPEN && !opt.peakrate.rate;
 	shape->limit = opt.limit;
-	shape->seg_burst = floor_ticks(v->r, usual, rate) == opt.buffer ? usual : to_bytes(v->r, opt.buffer, rate);
+	shape->seg_burst =
+		floor_ticks(v->r, usual, rate) == opt.buffer ? usual : to_bytes(v->r, opt.buffer, rate);
 }
 
 static void take_leaf(const struct seen *s, void *arg)

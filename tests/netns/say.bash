@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash
+# What vnicadm must say and do, as bats tests assert it; makes nothing that stays.
+bats_require_minimum_version 1.5.0
+. "$BATS_TEST_DIRNAME/../lib.sh"
+
+# is EXPECTED ACTUAL [WHAT]
+is() {
+	[[ $1 == "$2" ]] && return 0
+	printf '%s\nexpected: %s\nis:       %s\n' "${3:-}" "$1" "$2" >&2
+	return 1
+}
+
+# matches REGEX ACTUAL
+matches() {
+	[[ $2 =~ $1 ]] && return 0
+	printf 'expected a match of: %s\nis: %s\n' "$1" "$2" >&2
+	return 1
+}
+
+# vnicadm succeeds without a word on standard error; what it printed is in $output. good ARGUMENT...
+good() {
+	run --separate-stderr adm "$@"
+	is 0 "$status" "$stderr" && is '' "$stderr" "vnicadm $*"
+}
+
+# The same, notes may come: they are in $stderr.
+made() {
+	run --separate-stderr adm "$@"
+	is 0 "$status" "vnicadm $*: $stderr"
+}
+
+# vnicadm refuses with one line and prints nothing: refused STATUS LINE ARGUMENT...
+refused() {
+	run --separate-stderr adm "${@:3}"
+	is "$1" "$status" "vnicadm ${*:3}: $stderr" && is '' "$output" && is "vnicadm: $2" "$stderr"
+}
+
+# One value of a show's JSON; null is printed as --. value VERB FIELD LINK
+value() { adm "$1" -j -o "$2" "$3" | jq -r '.[0] | to_entries[0].value // "--"'; }
+vnic() { value show-vnic "$2" "$1"; }
+link() { value show-link "$2" "$1"; }
+# prop LINK PROPERTY FIELD
+prop() { adm show-linkprop -j -p "$2" "$1" | jq -r ".[0].$3 // \"--\""; }
+
+# counter LINK NAME
+counter() { adm show-link -s -j "$1" | jq -r ".$2"; }
+# All eight, and whether none is smaller than before: counters LINK; not_less OLD NEW
+counters() { adm show-link -s -j "$1" | jq -r '[.ipackets, .rbytes, .ierrors, .idrops, .opackets, .obytes, .oerrors, .odrops] | join(" ")'; }
+not_less() {
+	local -a old new
+	local i
+
+	read -ra old <<<"$1"
+	read -ra new <<<"$2"
+	is 8 "${#old[@]}" && is 8 "${#new[@]}" || return
+	for i in "${!old[@]}"; do
+		((new[i] >= old[i])) || { is ">= $1" "$2"; return; }
+	done
+}
+
+# until_is EXPECTED COMMAND...: polls, for a busy machine, up to 10 s
+until_is() {
+	vt_until 100 same "$@" || is "$1" "$("${@:2}")" "${*:2}"
+}
+same() { [[ $("${@:2}") == "$1" ]]; }
+
+# Everything about a link that its administrator may have set, without what other programs count.
+dump() {
+	in_ns h ip -d addr show dev "$1" | sed 's/promiscuity [0-9]* *//; s/allmulti [0-9]* *//; s/valid_lft.*//'
+	in_ns h tc qdisc show dev "$1"
+	in_ns h tc class show dev "$1"
+	in_ns h tc filter show dev "$1"
+	in_ns h tc filter show dev "$1" ingress
+	in_ns h tc filter show dev "$1" egress
+}
+
+# Only what is sent on purpose moves: no IPv6, no ARP. still NS DEV ADDRESS; knows NS DEV ADDRESS MAC
+still() {
+	in_ns "$1" sh -c "echo 1 >/proc/sys/net/ipv6/conf/$2/disable_ipv6"
+	in_ns "$1" ip addr add "$3/24" dev "$2"
+}
+knows() { in_ns "$1" ip neigh replace "$3" lladdr "$4" dev "$2" nud permanent; }
+
+# Deletes every VNIC and etherstub that a test left.
+delete_all() {
+	local names
+
+	mapfile -t names < <(adm show-vnic -j | jq -r '.[].link')
+	((${#names[@]} == 0)) || adm delete-vnic "${names[@]}"
+	mapfile -t names < <(adm show-etherstub -j | jq -r '.[].link')
+	((${#names[@]} == 0)) || adm delete-etherstub "${names[@]}"
+}
