@@ -42,7 +42,7 @@ PROGRAMS   := $(B)/vnicd/vnicd $(B)/vnicadm/vnicadm
 UNIT       := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(wildcard tests/unit/test_*.c))
 TOOLS      := $(patsubst tests/tools/%.c,$(B)/tests/tools/%,$(wildcard tests/tools/*.c))
 
-.PHONY: all deps demo check check-unit check-netns bench lint asan install uninstall clean
+.PHONY: all deps tested check check-unit check-netns asan demo bench lint install uninstall clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -122,6 +122,42 @@ deps:
 	$(Q)need=$$($(call missing,$(DEBS))); [ -z "$$need" ] || { $(apt_install) $$need; }
 	$(Q)version=$$(dpkg-query -W -f '$${Depends}' clang | sed -n 's/.*clang-\([0-9][0-9]*\).*/\1/p'); \
 	need=$$($(call missing,libclang-rt-$$version-dev)); [ -z "$$need" ] || { $(apt_install) $$need; }
+
+# --- tests. Packages first, so that nothing is built before its libraries are there. -------------------------------
+TESTED := $(PROGRAMS) $(B)/tests/vnicd $(UNIT) $(TOOLS)
+tested: $(TESTED)
+
+check: suites = unit static golden netns
+check-unit: suites = unit static golden
+check-netns: suites = netns
+check check-unit check-netns: deps
+	$(Q)$(MAKE) tested
+	$(Q)B=$(B) tests/run $(suites)
+
+# The same tests on a build with sanitizers, in a directory of its own.
+asan: deps
+	$(Q)$(MAKE) B=$(B)-asan SAN=1 CFLAGS='-O1 -g' check
+
+demo: deps
+	$(Q)$(MAKE) tested
+	$(Q)BUILD=$(B) tests/demo/run
+
+bench: deps
+	$(Q)$(MAKE) tested
+	$(Q)BUILD=$(B) tests/bench/run
+
+C_FILES = $(sort $(shell find lib vnicd vnicadm tests -name '*.[ch]'))
+SHELLS  = $(sort $(shell grep -rlE '^#!.*bash|^#!/usr/bin/env bats|^# shellcheck shell=' tests .ci))
+TIDIED  = $(filter-out %.bpf.c,$(filter %.c,$(C_FILES)))
+lint: deps $(SKELS) $(B)/lib/ipc/varlink_text.h
+	$(call say,LINT,clang-format) clang-format --dry-run -Werror $(C_FILES)
+	$(call say,LINT,clang-tidy) clang-tidy --quiet $(TIDIED) -- -std=gnu17 -D_GNU_SOURCE -DVERSION='"$(VERSION)"' \
+		-I. -I$(B) $(PKG_CFLAGS)
+	$(call say,LINT,cppcheck) cppcheck -q -j2 --enable=warning,performance,portability --std=c11 --inline-suppr \
+		--suppress=uninitvar --error-exitcode=1 -I. --include=/usr/include/uthash.h \
+		'-DLIBBPF_OPTS(type,name,...)=struct type name = {__VA_ARGS__}' $(TIDIED)
+	$(call say,LINT,shellcheck) shellcheck -x $(SHELLS)
+	$(call say,LINT,mandoc) mandoc -T lint -W warning $(sort $(wildcard man/*.8))
 
 clean:
 	$(Q)rm -rf build build-*

@@ -25,6 +25,7 @@ vt_begin() {
 	VT=vt$$_
 	VT_DIR=$(mktemp -d "${TMPDIR:-/tmp}/vnicd-test.XXXXXX")
 	export VT VT_DIR VNICD_SOCKET=$VT_DIR/vnicd.sock
+	echo "$VT" >"$VT_DIR/prefix"
 	: >"$VT_DIR/pids"
 	: >"$VT_DIR/zones"
 	# bats has traps of its own: there teardown calls vt_cleanup.

@@ -4,6 +4,7 @@
 
 #include "lib/kern/kern.h"
 #include "vnicd/log.h"
+#include "vnicd/want.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -40,7 +41,7 @@ static void key_for(struct daemon *d, const struct vlink *v, const char *zone, s
 {
 	struct slink *parent = vlink_parent(d, v);
 
-	*key = (struct node){.n = v->s.n, .class = v->s.class, .mac = v->s.mac};
+	*key = (struct node){.n = v->s.n, .class = v->s.class, .mac = v->s.mac, .mtu = want_mtu(d, v)};
 	snprintf(key->port.zone, sizeof(key->port.zone), "%s", zone);
 	memcpy(key->port.name, v->s.name, sizeof(key->port.name));
 	if (parent && v->s.class == CLASS_VNIC) {
@@ -157,6 +158,10 @@ static void one_event(int ifindex, bool gone, const struct sys_link *l, void *ar
 
 	if (gone)
 		slink_drop(ev->d, ifindex);
+	else if (l && l->group == GROUP_LIVE && !l->alias[0])
+		observe_refresh(
+			ev->d,
+			ifindex); /* as it was before it was marked: no news tells that of a down link */
 	else if (l)
 		slink_put(ev->d, l);
 	ev->changed(ev->d, ifindex, gone || l);

@@ -81,20 +81,29 @@ static void tree_drain(struct plan *p, enum op_on on)
 	emit(p, OP_DRAIN, on, true);
 }
 
+/* A link below it has no IPv6; above it gets one, with the kernel's manners. */
+static void mtu_set(struct plan *p)
+{
+	p->cur.quiet &= p->cur.mtu >= IPV6_MTU;
+	emit(p, OP_LINK_MTU, ON_LINK, true);
+}
+
 static void link_build(struct plan *p)
 {
-	const struct node *want = p->want;
-
 	if (!p->cur.link)
 		emit(p, OP_LINK_ADD, ON_LINK, true);
 	if (!p->cur.marked)
 		emit(p, OP_LINK_MARK, ON_LINK, true);
-	if (p->cur.mtu != want->mtu) {
-		/* A link below it has no IPv6; above it gets one, with the kernel's manners. */
-		p->cur.quiet &= p->cur.mtu >= IPV6_MTU;
-		emit(p, OP_LINK_MTU, ON_LINK, true);
-	}
-	if (want->quiet && !p->cur.quiet)
+	if (p->cur.mtu > p->want->mtu)
+		mtu_set(p);
+}
+
+/* A larger frame than the queue was made for would be lost: first the queue, then the MTU. */
+static void link_grow(struct plan *p)
+{
+	if (p->cur.mtu < p->want->mtu)
+		mtu_set(p);
+	if (p->want->quiet && !p->cur.quiet)
 		emit(p, OP_LINK_QUIET, ON_LINK, true);
 }
 
@@ -213,6 +222,7 @@ int plan_node(const struct node *want, const struct node *have, struct op_list *
 	if (p.cur.up && !want->up)
 		emit(&p, OP_LINK_UP, ON_LINK, false);
 	caps_build(&p);
+	link_grow(&p);
 	caps_remove(&p);
 	if (!p.cur.up && want->up)
 		emit(&p, OP_LINK_UP, ON_LINK, true);

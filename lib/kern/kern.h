@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The kernel as one seam: observe and apply. Two implementations: the real one (real.c, over lib/nl and lib/bpf)
- * and an in-memory one for tests (fake.c). Neither decides anything: what to do is the plan's.
+ * The kernel as one seam: observe and apply. Two implementations: the real one (real.c, over lib/nl and
+ * lib/bpf) and an in-memory one for tests (fake.c). Neither decides anything: what to do is the plan's.
  */
 #pragma once
 
@@ -15,8 +15,9 @@
 struct kernel;
 struct kernel_ops {
 	/*
-	 * Looks for node key->n where key says (port.zone and name, else by alias in key->port.zone) and fills *ret with
-	 * all that is there. Nothing there is no error: ret->link is false. A zone that is gone: -ENOENT.
+	 * Looks for node key->n where key says (port.zone and name, else by alias in key->port.zone) and
+	 * fills *ret with all that is there. Nothing there is no error: ret->link is false. A zone that is
+	 * gone: -ENOENT.
 	 */
 	int (*observe)(struct kernel *k, const struct node *key, struct node *ret, struct err *e);
 	/* Is our program on this parent's ingress? */
@@ -24,27 +25,30 @@ struct kernel_ops {
 	/* Carries out one operation, completely or not at all; may fill op->to.port.ifindex of a new link. */
 	int (*apply)(struct kernel *k, struct op *op, struct err *e);
 	/* One full dump of the own namespace's links; cb returns non-zero to stop. */
-	int (*links)(struct kernel *k, int (*cb)(const struct sys_link *l, void *arg), void *arg, struct err *e);
-	/* One link by ifindex, or by name or altname when ifindex is 0, in a zone. -ENODEV when there is none. */
+	int (*links)(struct kernel *k, int (*cb)(const struct sys_link *l, void *arg), void *arg,
+		     struct err *e);
+	/* One link by ifindex, or by name or altname when ifindex is 0, in a zone. -ENODEV when there is
+	 * none. */
 	int (*link)(struct kernel *k, const char *zone, int ifindex, const char *name, struct sys_link *ret,
 		    struct err *e);
 	/* Speed in bits/s and duplex (0 half, 1 full, 2 unknown) through ethtool netlink; speed 0 = none. */
 	int (*speed)(struct kernel *k, int ifindex, uint64_t *bps, int *duplex);
 	int (*stats)(struct kernel *k, const char *zone, int ifindex, struct link_stats *ret, struct err *e);
 	/* Counters of every link of the own namespace in one dump. */
-	int (*stats_all)(struct kernel *k, int (*cb)(int ifindex, const struct link_stats *s, void *arg), void *arg,
-			 struct err *e);
+	int (*stats_all)(struct kernel *k, int (*cb)(int ifindex, const struct link_stats *s, void *arg),
+			 void *arg, struct err *e);
 	int (*drops)(struct kernel *k, const struct node *n, struct drop_stats *ret, struct err *e);
 	/* True when the link has an address (either family) inside one of the parent's subnets. */
 	int (*shares_subnet)(struct kernel *k, int ifindex, int parent_ifindex, bool *ret, struct err *e);
 	/*
-	 * Everything of ours in the own namespace and the given zones: links with our alias, pins by number. For the sweep
-	 * at start. n 0: a link with our group but no number. cb returns non-zero to stop.
+	 * Everything of ours in the own namespace and the given zones: links with our alias, pins by number.
+	 * For the sweep at start. n 0: a link with our group but no number. cb returns non-zero to stop.
 	 */
 	int (*marked)(struct kernel *k, const char *const *zones,
-		      int (*cb)(const struct port *port, uint32_t n, enum link_class class, void *arg), void *arg,
-		      struct err *e);
-	int (*pins)(struct kernel *k, int (*cb)(uint32_t n, int parent_ifindex, void *arg), void *arg, struct err *e);
+		      int (*cb)(const struct port *port, uint32_t n, enum link_class class, void *arg),
+		      void *arg, struct err *e);
+	int (*pins)(struct kernel *k, int (*cb)(uint32_t n, int parent_ifindex, void *arg), void *arg,
+		    struct err *e);
 	void (*free)(struct kernel *k);
 };
 
@@ -63,14 +67,15 @@ int kern_real_new(const struct kern_config *cfg, struct kernel **ret, struct err
 /* An empty in-memory kernel. */
 int kern_fake_new(struct kernel **ret);
 struct kernel *kern_free(struct kernel *k);
-/* A netlink socket's fd that is readable on link, address and tc notifications; kern_real_events() reads them. */
+/* A netlink socket's fd that is readable on link, address and tc notifications; kern_real_events() reads
+ * them. */
 int kern_real_event_fd(struct kernel *k);
 /*
  * Reads what is waiting. For each changed or gone link of the own namespace cb is called once. Returns 0,
  * or -ENOBUFS when the kernel dropped notifications and the caller must dump again.
  */
-int kern_real_events(struct kernel *k, void (*cb)(int ifindex, bool gone, const struct sys_link *l, void *arg),
-		     void *arg);
+int kern_real_events(struct kernel *k,
+		     void (*cb)(int ifindex, bool gone, const struct sys_link *l, void *arg), void *arg);
 
 /* Test helpers of the fake. fail_at: the apply call (counted from 1) that fails with -EIO; 0 = none. */
 void kern_fake_fail_at(struct kernel *k, unsigned call);

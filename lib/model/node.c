@@ -65,7 +65,7 @@ struct shape shape_for(uint64_t rate, uint32_t mtu)
 	uint64_t quantum = max64(bytes / 1000, frame);
 
 	return (struct shape){
-		.rate = rate,
+		.rate = bytes * 8, /* the kernel counts bytes a second */
 		.burst = (uint32_t)max64(bytes * BURST_US / 1000000, 2 * frame),
 		.quantum = (uint32_t)(quantum > QUANTUM_MAX ? max64(QUANTUM_MAX, frame) : quantum),
 		.limit = (uint32_t)max64(bytes * queue_us(rate) / 1000000, LIMIT_FRAMES * frame),

@@ -322,12 +322,19 @@ static void text_cap_del(const struct op *op, FILE *out)
 	fprintf(out, "%s class del dev %s classid 7fd0:1", IN_ZONE("tc", p), p->name);
 }
 
+/* The two kinds of leaf cannot share a handle: one could not replace the other. */
+static const char *leaf_handle(const struct shape *s)
+{
+	return s->segment ? "7fd1" : "7fd2";
+}
+
 static void text_leaf(const struct op *op, FILE *out)
 {
 	const struct port *p = op_port(&op->to, op->on);
 	const struct shape *s = &ctree(&op->to, op->on)->shape;
 
-	fprintf(out, "%s qdisc replace dev %s parent 7fd0:1 handle 7fd1: ", IN_ZONE("tc", p), p->name);
+	fprintf(out, "%s qdisc replace dev %s parent 7fd0:1 handle %s: ", IN_ZONE("tc", p), p->name,
+		leaf_handle(s));
 	if (s->segment)
 		fprintf(out, "tbf rate 400gbit burst %u limit %u", s->seg_burst, s->limit);
 	else
@@ -338,7 +345,8 @@ static void text_leaf_del(const struct op *op, FILE *out)
 {
 	const struct port *p = op_port(&op->from, op->on);
 
-	fprintf(out, "%s qdisc del dev %s parent 7fd0:1 handle 7fd1:", IN_ZONE("tc", p), p->name);
+	fprintf(out, "%s qdisc del dev %s parent 7fd0:1 handle %s:", IN_ZONE("tc", p), p->name,
+		leaf_handle(&ctree(&op->from, op->on)->shape));
 }
 
 static void text_drain(const struct op *op, FILE *out)

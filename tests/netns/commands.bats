@@ -88,11 +88,10 @@ teardown() { delete_all; }
 		matches 'addrgenmode none' "$(in_ns h ip -d link show $dev)"
 	done
 	good set-linkprop -p mtu=1000 vnic1
-	[ ! -e "/proc/sys/net/ipv6/conf/vnic1" ]
+	run ! in_ns h cat /proc/sys/net/ipv6/conf/vnic1/accept_ra
 	good reset-linkprop -p mtu vnic1
 	is 0 "$(in_ns h cat /proc/sys/net/ipv6/conf/vnic1/accept_ra)"
 	matches 'addrgenmode none' "$(in_ns h ip -d link show vnic1)"
-	is '' "$(in_ns h ip addr show dev vnic1 | grep inet)"
 }
 
 @test "names: each rule has its own error" {
@@ -208,7 +207,7 @@ teardown() { delete_all; }
 	made create-vnic -l eth0 -m 2:8:20:1:2:3 -p maxbw=5,maxbw-rx=1.5M vnic1
 	good show-vnic -o Link,SPEED,mtu,Zone,state,enforcer,why,macaddress,MACADDRTYPE,vid vnic1
 	is 'vnic1     5 1500 --   up    vnic     --  02:08:20:01:02:03 fixed        --' "${lines[1]}"
-	is "$(in_ns h cat /sys/class/net/vnic1/ifindex)" "$(vnic vnic1 ifindex)"
+	is "$(in_ns h ip -j link show vnic1 | jq '.[0].ifindex')" "$(vnic vnic1 ifindex)"
 	is 'max=5M,rx=1.5M' "$(vnic vnic1 bandwidth)"
 	good show-vnic -l eth0
 	matches '^vnic1 eth0 fixed   02:08:20:01:02:03 max=5M,rx=1.5M --$' "${lines[1]}"

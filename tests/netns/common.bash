@@ -50,24 +50,27 @@ await_end() {
 # One namespace: links, addresses, routes, qdiscs, classes, filters, programs. No counters.
 # shellcheck disable=SC2016
 LOOK='
+mount -t sysfs sysfs /sys
 ip -d -j link show | jq -r ".[] | [\"link\", .ifname, .ifindex, .linkinfo.info_kind // \"-\", .address, .mtu,
 	(if .flags | index(\"UP\") then \"up\" else \"down\" end), .group, .ifalias // \"-\", .inet6_addr_gen_mode,
 	.linkinfo.info_data.mode // \"-\"] | map(tostring) | join(\" \")"
 ip -br addr show | sed "s/@[^ ]*//; s/^/addr /; s/ UP \| UNKNOWN \| DOWN \| LOWERLAYERDOWN / /; s/  */ /g"
-ip route show | sed "s/^/route /"
+ip route show | sed "s/^/route /; s/ linkdown//"
 ip -6 route show | sed "s/^/route6 /; s/ pref medium//; s/ linkdown//"
 grep -s . /proc/sys/net/ipv6/conf/*/accept_ra | sed "s,.*conf/,accept_ra ,; s,/accept_ra:, ,"
-tc qdisc show | sed "s/direct_packets_stat [0-9]*//"
+qdiscs=$(tc qdisc show | sed "s/direct_packets_stat [0-9]*//")
+echo "$qdiscs"
 for dev in $(ls /sys/class/net); do
-	"$0" --dev "$dev" | sed "s/^/$dev /"
-	tc class show dev "$dev" | sed "s/^/$dev /"
-	for side in ingress egress; do
-		tc filter show dev "$dev" $side 2>/dev/null | sed "s/^/$dev $side /; s/ id [0-9]*//"
-	done
+	"$1" --dev "$dev" | sed "s/^/$dev /"
+	case "$qdiscs" in *"htb 7fd0: dev $dev "*) tc class show dev "$dev" | sed "s/^/$dev /" ;; esac
+	case "$qdiscs" in *"clsact ffff: dev $dev "*)
+		for side in ingress egress; do
+			tc filter show dev "$dev" $side | sed "s/^/$dev $side /; s/ id [0-9]*//"
+		done ;;
+	esac
 done'
 
-look_at() { nsenter --net="/run/netns/$VT$1" unshare --mount sh -c 'mount -t sysfs sysfs /sys; exec sh -c "$1" "$2"' \
-	sh "$LOOK" "$TOOLS/hooks" | sed "s/^/$1: /"; }
+look_at() { nsenter --net="/run/netns/$VT$1" unshare --mount sh -c "$LOOK" sh "$TOOLS/hooks" | sed "s/^/$1: /"; }
 
 # The steering entries: MAC, ifb by name, open or not
 steered() {
@@ -75,12 +78,12 @@ steered() {
 
 	for map in "$VT_DIR"/bpf/*/*/steer; do
 		[[ -e $map ]] || continue
-		bpftool -j map dump pinned "$map" | jq -r '.[].formatted | "\(.key.ifindex) \(.key.mac) \(.value.ifb) \(.value.last)"'
-	done | while read -r hook mac ifb last; do
-		echo "steer $(ifname "$hook") $mac $(ifname "$ifb") $last"
+		jq -nr --argjson links "$(in_ns h ip -j link show)" --argjson map "$(bpftool -j map dump pinned "$map")" '
+			def name($i): [$links[] | select(.ifindex == $i) | .ifname][0] // "ifindex \($i)";
+			$map[].formatted
+			| "steer \(name(.key.ifindex)) \(.key.mac) to \(name(.value.ifb)) \(.value.last)"'
 	done
 }
-ifname() { in_ns h ip -j link show | jq -r --argjson i "$1" '[.[] | select(.ifindex == $i) | .ifname][0] // "ifindex \($i)"'; }
 
 pins() { find "$VT_DIR/bpf" -mindepth 3 | sed 's,.*/,pin ,'; }
 
@@ -98,14 +101,91 @@ dump() {
 	local zone
 
 	{
-		while read -r zone; do look_at "$zone"; done <"$VT_DIR/zones"
+		while read -r zone; do
+			[[ $zone == p ]] || look_at "$zone"
+		done <"$VT_DIR/zones"
 		steered
 		pins
 		told
-	} | sed -E 's/\bvi[0-9]+/viN/g; s/(vnicd:[-0-9a-f]+):[0-9]+/\1:N/; s/vnic-[0-9]+/vnic-N/; s/(link viN) [0-9]+/\1/' |
+	} | sed -E 's/\bvi[0-9]+/viN/g; s/(vnicd:[-0-9a-f]+):[0-9]+/\1:N/; s/vnic-[0-9]+/vnic-N/; s/(link viN) [0-9]+ ifb [0-9a-f:]+/\1/' |
 		if [[ ${1:-} == remade ]]; then sed -E 's/(link [^ ]+) [0-9]+ (macvlan|bridge)/\1 \2/'; else cat; fi |
 		sort
 }
 
 # same WHAT A B: complains with the difference
 same() { [[ $2 == "$3" ]] || complain "$1:" "$(diff <(echo "$2") <(echo "$3"))"; }
+
+# --- every step of a command ------------------------------------------------------------------------------------------
+
+# kill_every_step NAME 'COMMAND' 'COMMAND THAT UNDOES IT': the daemon is killed at every step of the command. What the
+# next daemon finds must be wholly there or not at all, what was acknowledged wholly; the command then works.
+kill_every_step() {
+	local before after now n status
+
+	VNICD=$FAULTY
+	states "$2" "$3"
+	for ((n = 1; n < 100; n++)); do
+		stop
+		start VNICD_FAULT_FILE="$VT_DIR/fault" VNICD_KILL_AT=$n
+		run_faulty "$2"
+		if ! vt_gone "$(vt_daemon_pid)"; then
+			eval "$3"
+			break
+		fi
+		await_end
+		start A=
+		now=$(dump remade)
+		if [[ $now != "$after" ]]; then
+			[[ $status != 0 ]] || same "$1: acknowledged, then killed at step $n" "$after" "$now"
+			same "$1: killed at step $n" "$before" "$now"
+			eval "$2" || complain "$1: killed at step $n, then given again: failed"
+			same "$1: killed at step $n, then given again" "$after" "$(dump remade)"
+		fi
+		eval "$3" || complain "$1: killed at step $n, then undone: failed"
+	done
+	((n > 2)) || complain "$1: not one step"
+	same "$1: killed at every step, in the end" "$before" "$(dump remade)"
+}
+
+# What there is before and after a command, in $before and $after
+states() {
+	before=$(dump remade)
+	eval "$1"
+	after=$(dump remade)
+	eval "$2"
+	same "there and back" "$before" "$(dump remade)"
+	[[ $before != "$after" ]] || complain "$1 changes nothing"
+}
+
+run_faulty() {
+	: >"$VT_DIR/fault"
+	status=0
+	eval "$1" 2>"$VT_DIR/stderr" || status=$?
+	rm -f "$VT_DIR/fault"
+}
+
+# fail_every_step NAME 'COMMAND' 'COMMAND THAT UNDOES IT': every step of the command fails. It must say so in one line,
+# change nothing, and work the next time.
+fail_every_step() {
+	local before after n status
+
+	VNICD=$FAULTY
+	states "$2" "$3"
+	for ((n = 1; n < 100; n++)); do
+		stop
+		start VNICD_FAULT_FILE="$VT_DIR/fault" VNICD_FAIL_AT=$n
+		before=$(dump)
+		run_faulty "$2"
+		if [[ $status != 0 ]]; then
+			[[ $status == 2 ]] || complain "$1: step $n failed: status $status"
+			[[ $(wc -l <"$VT_DIR/stderr") == 1 ]] || complain "$1: step $n failed:" "$(cat "$VT_DIR/stderr")"
+			same "$1: step $n failed" "$before" "$(dump)"
+			eval "$2" || complain "$1: step $n failed, then given again: failed"
+		fi
+		eval "$3" || complain "$1: step $n failed, then given again and undone: failed"
+		[[ $status != 0 ]] || break
+	done
+	((n > 2)) || complain "$1: not one step"
+	same "$1: failed at every step, in the end" "$(sed -E 's/(link [^ ]+) [0-9]+ (macvlan|bridge)/\1 \2/' <<<"$before")" \
+		"$(dump remade)"
+}

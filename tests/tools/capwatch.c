@@ -209,11 +209,12 @@ static void print_worst(int64_t start, int64_t width)
 	       (double)(at - start) / 1e6);
 }
 
-static void print_gap(int64_t start)
+/* The longest silence within the load: a straggler after its end is none. */
+static void print_gap(int64_t start, int64_t end)
 {
 	int64_t gap = 0, at = start;
 
-	for (size_t i = 1; i < count; i++)
+	for (size_t i = 1; i < count && frames[i].at <= end; i++)
 		if (frames[i].at - frames[i - 1].at > gap) {
 			gap = frames[i].at - frames[i - 1].at;
 			at = frames[i - 1].at;
@@ -246,7 +247,7 @@ static void report(int fd)
 	printf("rate %.0f\n", rate(bytes_between(start + skip, end, false), end - start - skip));
 	printf("first_second %.0f\n", rate(bytes_between(start, start + NSEC, false), NSEC));
 	print_worst(start, width);
-	print_gap(start);
+	print_gap(start, end);
 	for (int64_t t = start; list && t < end; t += width)
 		printf("window %.1f %.0f\n", (double)(t - start) / 1e6,
 		       rate(bytes_between(t, t + width, false), width));

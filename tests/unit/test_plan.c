@@ -285,6 +285,23 @@ START_TEST(a_failed_sweep_leaves_everything)
 }
 END_TEST
 
+START_TEST(the_queue_is_ready_for_the_larger_frame)
+{
+	struct node small = node_of(&looks[3]), large = node_of(&looks[3]);
+	struct op_list ops = {0};
+
+	large.mtu = 9000;
+	large.tx.shape = large.rx.shape = shape_for(1000000, 9000);
+	ck_assert_int_eq(plan_node(&large, &small, &ops), 0);
+	ck_assert_uint_lt(index_of(&ops, OP_LEAF_SET, ON_LINK), index_of(&ops, OP_LINK_MTU, ON_LINK));
+	ck_assert_uint_lt(index_of(&ops, OP_LEAF_SET, ON_IFB), index_of(&ops, OP_LINK_MTU, ON_LINK));
+	op_list_free(&ops);
+	ck_assert_int_eq(plan_node(&small, &large, &ops), 0);
+	ck_assert_uint_lt(index_of(&ops, OP_LINK_MTU, ON_LINK), index_of(&ops, OP_LEAF_SET, ON_LINK));
+	op_list_free(&ops);
+}
+END_TEST
+
 START_TEST(every_op_has_its_text_and_inverse)
 {
 	static const enum op_kind one_way[] = {OP_LINK_MARK, OP_LINK_SWEEP, OP_DRAIN};
@@ -363,6 +380,7 @@ START_TEST(shapes_keep_their_promises)
 			uint32_t frame = mtus[j] + 14;
 
 			ck_assert_uint_eq(s.rate, rates[i]);
+			ck_assert_uint_eq(shape_for(rates[i] + 7, mtus[j]).rate, rates[i]);
 			ck_assert_uint_ge(s.burst, 2 * frame);
 			ck_assert_uint_ge(s.quantum, frame);
 			ck_assert_uint_le(s.quantum, frame > 60000 ? frame : 60000);
@@ -386,6 +404,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(t, every_op_has_its_text_and_inverse, 0, OP_COUNT);
 	tcase_add_loop_test(t, many_deletions_are_one, 0, 5);
 	tcase_add_test(t, a_failed_sweep_leaves_everything);
+	tcase_add_test(t, the_queue_is_ready_for_the_larger_frame);
 	tcase_add_test(t, caps_stand_before_the_link_is_up);
 	tcase_add_test(t, a_cap_that_goes_is_drained_first);
 	tcase_add_test(t, a_new_rate_is_set_in_place);
