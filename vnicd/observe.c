@@ -152,6 +152,7 @@ struct events {
 	void (*changed)(struct daemon *d, int ifindex, bool link_news);
 };
 
+/* News from before a link of ours was marked must not hide it: while it is down, none follows of the mark. */
 static void one_event(int ifindex, bool gone, const struct sys_link *l, void *arg)
 {
 	struct events *ev = arg;

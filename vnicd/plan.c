@@ -69,15 +69,32 @@ static void tree_remove(struct plan *p, enum op_on on)
 		emit(p, OP_ROOT_DEL, on, true);
 }
 
-/* Lets what waits under the cap out first, so that nothing is lost and nothing overtakes it. */
-static void tree_drain(struct plan *p, enum op_on on)
+static void cap_to(struct plan *p, enum op_on on, uint64_t rate)
 {
 	struct node open = p->cur;
 
-	if (!tree_of(&p->cur, on)->cap || p->r < 0)
+	if (p->r < 0)
 		return;
-	op_tree(&open, on)->shape.rate = RATE_OPEN;
+	op_tree(&open, on)->shape.rate = rate;
 	p->r = op_emit(p->list, OP_CAP_SET, on, true, &p->cur, &open);
+}
+
+/*
+ * Lets what waits under the cap out first, so that nothing is lost and nothing overtakes it. Not all at once:
+ * a whole queue sent in one go by the CPU of HTB's timer is overtaken by what its sender sends next on
+ * another.
+ */
+static void tree_drain(struct plan *p, enum op_on on)
+{
+	const struct tree *cur = tree_of(&p->cur, on);
+
+	if (!cur->cap)
+		return;
+	for (uint64_t rate = 2 * cur->shape.rate; rate < RATE_OPEN && p->r == 0; rate *= 2) {
+		cap_to(p, on, rate);
+		emit(p, OP_DRAIN, on, false);
+	}
+	cap_to(p, on, RATE_OPEN);
 	emit(p, OP_DRAIN, on, true);
 }
 

@@ -17,7 +17,6 @@
 
 #define CAP_ID        (TREE_MAJOR | TREE_CAP)
 #define DIRECT_QLEN   1000 /* frames that come between root and class; their device's own default may be 32 */
-#define DRAIN_TRIES   600
 #define DRAIN_STEP_NS 500000
 
 /*
@@ -429,9 +428,9 @@ int tree_drops(struct nl_sock *sk, int ifindex, uint64_t *ret, struct extack *x)
 int tree_drain(struct act *a)
 {
 	struct where w = {.handle = CAP_ID};
-	int rc = act_ifindex(a, &w.ifindex);
+	int rc = act_ifindex(a, &w.ifindex), tries = a->op->yes ? 600 : 4;
 
-	for (int i = 0; !rc && i < DRAIN_TRIES; i++) {
+	for (int i = 0; !rc && i < tries; i++) {
 		struct seen class = {};
 		struct extack x;
 

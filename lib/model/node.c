@@ -10,6 +10,7 @@
 #define SEGMENT_UP_TO UINT64_C(200000000)
 #define BURST_US      4000u
 #define QUANTUM_MAX   60000u
+#define USUAL_FRAME   1514u
 #define LIMIT_FRAMES  10u
 
 static const char *const class_names[] = {
@@ -59,6 +60,13 @@ static uint64_t max64(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
+/* Enough frames for TCP to make something of a small cap; of jumbo frames fewer, or a ping waits for all of
+ * them. */
+static uint64_t least_queue(uint64_t frame)
+{
+	return max64(LIMIT_FRAMES * (frame < USUAL_FRAME ? frame : USUAL_FRAME), LIMIT_FRAMES / 2 * frame);
+}
+
 struct shape shape_for(uint64_t rate, uint32_t mtu)
 {
 	uint64_t bytes = rate / 8, frame = mtu + ETH_HEADER;
@@ -68,7 +76,7 @@ struct shape shape_for(uint64_t rate, uint32_t mtu)
 		.rate = bytes * 8, /* the kernel counts bytes a second */
 		.burst = (uint32_t)max64(bytes * BURST_US / 1000000, 2 * frame),
 		.quantum = (uint32_t)(quantum > QUANTUM_MAX ? max64(QUANTUM_MAX, frame) : quantum),
-		.limit = (uint32_t)max64(bytes * queue_us(rate) / 1000000, LIMIT_FRAMES * frame),
+		.limit = (uint32_t)max64(bytes * queue_us(rate) / 1000000, least_queue(frame)),
 		.segment = rate <= SEGMENT_UP_TO,
 		.seg_burst = rate <= SEGMENT_UP_TO ? (uint32_t)(2 * frame) : 0,
 	};

@@ -31,7 +31,7 @@ enum op_kind {
 	OP_LEAF_ADD,
 	OP_LEAF_SET, /* in place, or replaced when the kind of leaf changes */
 	OP_LEAF_DEL,
-	OP_DRAIN,     /* wait until the class has no backlog, at most a bounded time */
+	OP_DRAIN,     /* wait until the class has no backlog: 300 ms at most (yes), or 2 ms (no) */
 	OP_STEER_ADD, /* map entry of the parent's hook */
 	OP_STEER_DEL, /* deletes the entry; yes: closes it and waits for a gap in its traffic first */
 	OP_HOOK_ADD,  /* the program on a parent's ingress */

@@ -61,12 +61,12 @@ not_less() {
 
 # until_is EXPECTED COMMAND...: polls, for a busy machine, up to 10 s
 until_is() {
-	vt_until 100 same "$@" || is "$1" "$("${@:2}")" "${*:2}"
+	vt_until 100 gives "$@" || is "$1" "$("${@:2}")" "${*:2}"
 }
-same() { [[ $("${@:2}") == "$1" ]]; }
+gives() { [[ $("${@:2}") == "$1" ]]; }
 
 # Everything about a link that its administrator may have set, without what other programs count.
-dump() {
+link_dump() {
 	in_ns h ip -d addr show dev "$1" | sed 's/promiscuity [0-9]* *//; s/allmulti [0-9]* *//; s/valid_lft.*//'
 	in_ns h tc qdisc show dev "$1"
 	in_ns h tc class show dev "$1"
@@ -81,6 +81,15 @@ still() {
 	in_ns "$1" ip addr add "$3/24" dev "$2"
 }
 knows() { in_ns "$1" ip neigh replace "$3" lladdr "$4" dev "$2" nud permanent; }
+
+# Sends datagrams, each from a socket of its own, so that no send buffer holds any back: datagrams NS N SIZE ADDRESS [PORT]
+# shellcheck disable=SC2016 # perl's
+datagrams() {
+	in_ns "$1" perl -MIO::Socket::INET -e '
+		my ($n, $size, $to, $port) = @ARGV;
+		IO::Socket::INET->new(Proto => "udp", PeerAddr => $to, PeerPort => $port)->send("x" x $size) for 1 .. $n;
+	' "$2" "$3" "$4" "${5:-9}"
+}
 
 # Deletes every VNIC and etherstub that a test left.
 delete_all() {
