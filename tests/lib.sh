@@ -20,9 +20,11 @@ FLOWADM=${FLOWADM:-$BUILD/flowadm/flowadm}
 
 vt_say() { printf '%s\n' "$*" >&2; }
 
-# Makes the host namespace, a temporary directory and a bpffs in it.
+# Makes the host namespace, a temporary directory and a bpffs in it. Where ifb is a module it is loaded without devices:
+# by itself it would make two. VT_PREFIX: before the namespaces' names, where they have a /run/netns to themselves.
 vt_begin() {
-	VT=vt$$_
+	VT=${VT_PREFIX-vt$$_}
+	modprobe -q ifb numifbs=0 2>/dev/null || true
 	VT_DIR=$(mktemp -d "${TMPDIR:-/tmp}/vnicd-test.XXXXXX")
 	export VT VT_DIR VNICD_SOCKET=$VT_DIR/vnicd.sock
 	echo "$VT" >"$VT_DIR/prefix"

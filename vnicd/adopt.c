@@ -67,17 +67,17 @@ static struct intent *intent_of(struct adopt *a, uint32_t n, const char *kind)
 	struct intent *i = NULL;
 
 	while ((i = (struct intent *)utarray_next(a->intents, i)))
-		if (i->n == n && !strcmp(i->kind, kind))
+		if (i->n == n && (!kind || !strcmp(i->kind, kind)))
 			return i;
 	return NULL;
 }
 
-/* A link with our mark belongs to a row, or to an intent of a creation that was never acknowledged. */
+/* A link with our mark belongs to a row, or to a creation or deletion that did not come to its end. */
 static int on_marked(const struct port *port, uint32_t n, enum link_class class, void *arg)
 {
 	struct adopt *a = arg;
 	struct node o = {.n = n, .class = class == CLASS_IFB ? CLASS_VNIC : class, .port = *port};
-	struct intent *i = intent_of(a, n, "create");
+	struct intent *i = intent_of(a, n, NULL);
 
 	/* Without a number only an intent can tell whose it is: see unmarked(). */
 	if (!n || vlink_by_n(a->d, n))
@@ -92,14 +92,19 @@ static int on_marked(const struct port *port, uint32_t n, enum link_class class,
 	return 0;
 }
 
-/* A creation killed between making the link and marking it: our group, the intent's name and MAC. */
+/*
+ * A creation killed between making the link and marking it: our group, the intent's name and MAC; an
+ * etherstub may have its MAC from the kernel.
+ */
 static void unmarked(struct adopt *a, const struct intent *i)
 {
-	struct node o = {.n = i->n, .class = CLASS_VNIC, .mac = i->mac};
+	struct node o = {.n = i->n, .mac = i->mac};
 	struct sys_link l;
 
-	if (observe_find(a->d, i->zone, i->name, &l, NULL) < 0 || l.group != GROUP_LIVE || l.alias[0] ||
-	    !mac_equal(l.mac, i->mac))
+	if (observe_find(a->d, i->zone, i->name, &l, NULL) < 0 || l.group != GROUP_LIVE || l.alias[0])
+		return;
+	o.class = strcmp(l.kind, "macvlan") != 0 ? CLASS_ETHERSTUB : CLASS_VNIC;
+	if (o.class == CLASS_VNIC && !mac_equal(l.mac, i->mac))
 		return;
 	memcpy(o.port.name, i->name, sizeof(o.port.name));
 	memcpy(o.port.zone, i->zone, sizeof(o.port.zone));
@@ -143,6 +148,35 @@ static void sweep(struct adopt *a)
 		reconcile_orphan(a->d, o);
 }
 
+static void remove_leftover(struct adopt *a, enum op_kind kind, enum op_on on, const struct node *n)
+{
+	struct op op = {.kind = kind, .on = on, .from = *n, .to = *n};
+	struct err e = {0};
+	char text[600];
+
+	if (apply_op(a->d->kernel, &op, &e) < 0)
+		log_warning(NULL, "cannot remove what was left behind: %s", err_str(&e, text, sizeof(text)));
+}
+
+/* A VNIC's programs may be there in part only, which is seen as nothing there: its caps tell. */
+static bool has_programs(const struct vlink *v)
+{
+	return prop_cap(&v->props, false).kind != BW_NONE || prop_cap(&v->props, true).kind != BW_NONE;
+}
+
+static void sweep_programs(struct adopt *a, struct node *o)
+{
+	struct vlink *v = vlink_by_n(a->d, o->n);
+
+	if (v && has_programs(v))
+		return;
+	if (v) {
+		snprintf(o->port.zone, sizeof(o->port.zone), "%s", prop_zone(&v->props));
+		memcpy(o->port.name, v->s.name, sizeof(o->port.name));
+	}
+	remove_leftover(a, OP_PROG_DEL, ON_LINK, o);
+}
+
 /* Hooks and pins that nobody needs any more, once every link is in line. */
 static void sweep_pins(struct adopt *a)
 {
@@ -150,17 +184,25 @@ static void sweep_pins(struct adopt *a)
 
 	while ((o = (struct node *)utarray_next(a->pins, o))) {
 		struct slink *s = o->n ? NULL : slink_find(a->d, o->parent.ifindex);
-		struct op op = {.kind = o->n ? OP_PROG_DEL : OP_HOOK_DEL, .on = o->n ? ON_LINK : ON_PARENT};
-		struct err e = {0};
-		char text[600];
 
-		if (o->n ? vlink_by_n(a->d, o->n) != NULL : s && s->steered)
-			continue;
-		op.from = op.to = *o;
-		if (apply_op(a->d->kernel, &op, &e) < 0)
-			log_warning(NULL, "cannot remove a left-over program: %s",
-				    err_str(&e, text, sizeof(text)));
+		if (o->n)
+			sweep_programs(a, o);
+		else if (!s || !s->steered)
+			remove_leftover(a, OP_HOOK_DEL, ON_PARENT, o);
 	}
+}
+
+static int sweep_steer(int parent, struct mac mac, void *arg)
+{
+	struct adopt *a = arg;
+	struct node o = {.class = CLASS_VNIC, .parent.ifindex = parent, .mac = mac};
+	struct vlink *v, *next;
+
+	HASH_ITER (hh_n, a->d->by_n, v, next)
+		if (v->hook == parent && mac_equal(v->s.mac, mac))
+			return 0;
+	remove_leftover(a, OP_STEER_DEL, ON_IFB, &o);
+	return 0;
 }
 
 /* Which parents' hooks will be needed, before the first link asks whether its parent's can go. */
@@ -229,7 +271,7 @@ int adopt_all(struct daemon *d, struct err *e)
 	int r;
 
 	utarray_new(a.intents, &intent_icd);
-	utarray_new(a.zones, &ut_ptr_icd);
+	utarray_new(a.zones, &ut_str_icd);
 	utarray_new(a.orphans, &node_icd);
 	utarray_new(a.pins, &node_icd);
 	r = gather(&a, e);
@@ -238,8 +280,10 @@ int adopt_all(struct daemon *d, struct err *e)
 		count_hooks(&a);
 		r = adopt_in_order(&a, e);
 	}
-	if (r == 0)
+	if (r == 0) {
 		sweep_pins(&a);
+		r = observe_steers(d, sweep_steer, &a, e);
+	}
 	log_info(NULL, "adopted %u links with %lu modifying acts", HASH_CNT(hh_n, d->by_n),
 		 apply_acts(d->kernel) - acts);
 	utarray_free(a.intents);

@@ -65,9 +65,31 @@ int apply_ops(struct kernel *k, struct op_list *list, struct err *e)
 	return 0;
 }
 
+void apply_undo(struct kernel *k, struct op_list *list)
+{
+	undo(k, list, list->count);
+}
+
 int apply_op(struct kernel *k, struct op *op, struct err *e)
 {
-	return k->ops->apply(k, op, e);
+	int r = fault_step(op_name(op->kind), e);
+
+	return r < 0 ? r : k->ops->apply(k, op, e);
+}
+
+void apply_leftovers(struct kernel *k, struct op_list *list)
+{
+	char text[600];
+
+	for (size_t i = 0; i < list->count; i++) {
+		struct op *op = &list->ops[i];
+		struct err e = {0};
+
+		if (apply_op(k, op, &e) < 0)
+			log_warning(op_port(&op->from, op->on)->name,
+				    "%s failed and is left to the next start: %s", op_name(op->kind),
+				    err_str(&e, text, sizeof(text)));
+	}
 }
 
 unsigned long apply_acts(const struct kernel *k)

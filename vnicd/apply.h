@@ -10,7 +10,11 @@ struct kernel;
 /* All of list, or none of it: on failure what was done is taken back (e says what failed) and the code
  * returned. */
 int apply_ops(struct kernel *k, struct op_list *list, struct err *e);
+/* Takes all of list back, as far as that goes: what cannot be taken back is logged. */
+void apply_undo(struct kernel *k, struct op_list *list);
 /* One operation that nothing is taken back for: leftovers. */
 int apply_op(struct kernel *k, struct op *op, struct err *e);
+/* All of list, each for itself; what fails is logged and left to the next start. */
+void apply_leftovers(struct kernel *k, struct op_list *list);
 /* Modifying acts so far. */
 unsigned long apply_acts(const struct kernel *k);

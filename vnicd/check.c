@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define MAC_TRIES 64
 
@@ -178,12 +179,26 @@ static int check_percent(struct daemon *d, const struct vlink *v, struct err *e)
 			parent ? parent->l.name : "its parent");
 }
 
+/* A name under /run/netns may be that of the namespace we are in. */
+static bool is_own_namespace(const char *zone)
+{
+	char path[ZONE_MAX + 32];
+	struct stat own, there;
+
+	snprintf(path, sizeof(path), "/run/netns/%s", zone);
+	return zone[0] && stat(path, &there) == 0 && stat("/proc/thread-self/ns/net", &own) == 0 &&
+	       there.st_dev == own.st_dev && there.st_ino == own.st_ino;
+}
+
 static int check_place(struct daemon *d, const struct vlink *v, struct err *e)
 {
 	const char *zone = prop_zone(&v->props);
 	struct sys_link l;
 	int r = observe_find(d, zone, v->s.name, &l, e);
 
+	if (is_own_namespace(zone))
+		return err_user(e, -EINVAL, v->s.name, "zone %s is vnicd's own namespace: leave zone= out",
+				zone);
 	if (r == -ENODEV)
 		return 0;
 	if (r == -ENOENT)

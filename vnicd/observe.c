@@ -91,6 +91,12 @@ int observe_marked(struct daemon *d, const char *const *zones,
 	return d->kernel->ops->marked(d->kernel, zones, cb, arg, e);
 }
 
+int observe_steers(struct daemon *d, int (*cb)(int parent, struct mac mac, void *arg), void *arg,
+		   struct err *e)
+{
+	return d->kernel->ops->steers(d->kernel, cb, arg, e);
+}
+
 int observe_pins(struct daemon *d, int (*cb)(uint32_t n, int parent, void *arg), void *arg, struct err *e)
 {
 	return d->kernel->ops->pins(d->kernel, cb, arg, e);
@@ -160,9 +166,7 @@ static void one_event(int ifindex, bool gone, const struct sys_link *l, void *ar
 	if (gone)
 		slink_drop(ev->d, ifindex);
 	else if (l && l->group == GROUP_LIVE && !l->alias[0])
-		observe_refresh(
-			ev->d,
-			ifindex); /* as it was before it was marked: no news tells that of a down link */
+		observe_refresh(ev->d, ifindex);
 	else if (l)
 		slink_put(ev->d, l);
 	ev->changed(ev->d, ifindex, gone || l);

@@ -36,6 +36,8 @@ void observe_subnets(struct daemon *d, struct vlink *v);
 int observe_marked(struct daemon *d, const char *const *zones,
 		   int (*cb)(const struct port *port, uint32_t n, enum link_class class, void *arg),
 		   void *arg, struct err *e);
+int observe_steers(struct daemon *d, int (*cb)(int parent, struct mac mac, void *arg), void *arg,
+		   struct err *e);
 int observe_pins(struct daemon *d, int (*cb)(uint32_t n, int parent, void *arg), void *arg, struct err *e);
 
 /* Reads notifications from d->event from now on; changed() is called for each link that is new, changed or

@@ -124,17 +124,18 @@ static void link_grow(struct plan *p)
 		emit(p, OP_LINK_QUIET, ON_LINK, true);
 }
 
-/* The kernel takes a moving link down and drops its qdiscs: done by us first, so that it can be undone. */
+/*
+ * The kernel itself takes a moving link down and drops its qdiscs: until that moment nothing is lost, and
+ * should it refuse, nothing was. Programs may stay on, but not in a clsact: they are put on anew while it is
+ * down.
+ */
 static void link_move(struct plan *p)
 {
 	if (!p->cur.link || !strcmp(p->cur.port.zone, p->want->port.zone))
 		return;
-	if (p->cur.up)
-		emit(p, OP_LINK_UP, ON_LINK, false);
-	tree_remove(p, ON_LINK);
+	emit(p, OP_LINK_MOVE, ON_LINK, true);
 	if (p->cur.prog.present)
 		emit(p, OP_PROG_DEL, ON_LINK, true);
-	emit(p, OP_LINK_MOVE, ON_LINK, true);
 }
 
 static void ifb_build(struct plan *p)

@@ -29,11 +29,15 @@ struct txn {
 	struct item *items;
 	size_t count;
 	struct op_list ops;
+	struct op_list last; /* what cannot be taken back: after it is saved that it goes */
+	struct op_list rest; /* what is left over then */
 };
 
 static struct txn *txn_done(struct txn *t)
 {
 	op_list_free(&t->ops);
+	op_list_free(&t->last);
+	op_list_free(&t->rest);
 	free(t->items);
 	t->items = NULL;
 	return NULL;
@@ -124,6 +128,8 @@ static int item_observe(struct txn *t, struct item *it, struct err *e)
 		it->want.prog = (struct prog){0};
 		it->want.tx = it->want.rx = (struct tree){0};
 	}
+	/* An entry that leads to no ifb of ours any more is seen as none, and would swallow every frame. */
+	it->have.steer |= it->c.old && it->c.old->hook && !it->want.steer;
 	return 0;
 }
 
@@ -141,7 +147,7 @@ static int txn_plan(struct txn *t, struct err *e)
 			r = err_nomem(e);
 	if (r == 0)
 		r = plan_hooks(t, false, e);
-	if (r == 0 && op_list_group_deletions(&t->ops) < 0)
+	if (r == 0 && (op_list_group_deletions(&t->ops) < 0 || op_list_part(&t->ops, &t->last, &t->rest) < 0))
 		r = err_nomem(e);
 	return r;
 }
@@ -156,9 +162,7 @@ static int item_check(struct txn *t, struct item *it, struct err *e)
 
 	if (r < 0)
 		return r;
-	if (!it->c.new && !now.link && !now.ifb && !now.prog.present && !now.steer)
-		return 0;
-	if (it->c.new &&node_equal(&it->want, &now))
+	if (it->c.new ? node_equal(&it->want, &now) : !now.link && !now.ifb && !now.steer)
 		return 0;
 	return err_sys(e, -EIO, v->s.name,
 		       "the kernel did not keep what was set (%s): run vnicd with "
@@ -197,7 +201,7 @@ static int observe_either(struct txn *t, const struct item *it, struct node *ret
 	return r;
 }
 
-/* Back to what was seen before, by plan: for when the operations went well but what follows them did not. */
+/* Back to what was seen before, by plan: what taking back the operations one by one leaves out. */
 static void txn_restore(struct txn *t)
 {
 	char text[600];
@@ -217,14 +221,36 @@ static void txn_restore(struct txn *t)
 	restore_hooks(t);
 }
 
+static void txn_undo(struct txn *t)
+{
+	apply_undo(t->d->kernel, &t->ops);
+	txn_restore(t);
+}
+
+/* Reads back those that stay, or those that were to go. */
+static int txn_check(struct txn *t, bool stay, struct err *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < t->count && r == 0; i++)
+		if (stay == (t->items[i].c.new != NULL))
+			r = item_check(t, &t->items[i], e);
+	return r;
+}
+
 static int txn_apply(struct txn *t, struct err *e)
 {
 	int r = apply_ops(t->d->kernel, &t->ops, e);
 
-	for (size_t i = 0; i < t->count && r == 0; i++)
-		r = item_check(t, &t->items[i], e);
-	if (r < 0 && t->ops.count)
-		txn_restore(t);
+	if (r < 0) {
+		/* What it did is taken back, but perhaps not what failed half-way. */
+		if (t->ops.count)
+			txn_restore(t);
+		return r;
+	}
+	r = txn_check(t, true, e);
+	if (r < 0)
+		txn_undo(t);
 	return r;
 }
 
@@ -302,12 +328,51 @@ static int save_rows(struct txn *t, struct err *e)
 
 		r = c->new ? save_link(t->d, c->new, e) : store_link_del(t->d->store, c->old->s.n, e);
 	}
-	if (r == 0)
+	/* As long as links are still to be deleted, the next start must know where they are. */
+	if (r == 0 && !t->last.count && !t->rest.count)
 		r = store_intents_clear(t->d->store, e);
 	if (r == 0)
 		return store_commit(t->d->store, e);
 	store_rollback(t->d->store);
 	return r;
+}
+
+/* What was to go stays after all. */
+static void unsave_rows(struct txn *t)
+{
+	struct err e = {0};
+	char text[600];
+	int r = store_begin(t->d->store, &e);
+
+	for (size_t i = 0; i < t->count && r == 0; i++)
+		if (!t->items[i].c.new)
+			r = save_link(t->d, t->items[i].c.old, &e);
+	if (r == 0)
+		r = store_commit(t->d->store, &e);
+	else
+		store_rollback(t->d->store);
+	if (r < 0)
+		log_error(NULL, "cannot keep what could not be deleted: %s", err_str(&e, text, sizeof(text)));
+}
+
+/* Deletes the links that go, and then what is left of them. */
+static int txn_finish(struct txn *t, struct err *e)
+{
+	int r;
+
+	if (!t->last.count && !t->rest.count)
+		return 0;
+	r = apply_ops(t->d->kernel, &t->last, e);
+	if (r == 0)
+		r = txn_check(t, false, e);
+	if (r < 0) {
+		unsave_rows(t);
+		txn_undo(t);
+		return r;
+	}
+	apply_leftovers(t->d->kernel, &t->rest);
+	store_intents_clear(t->d->store, NULL);
+	return 0;
 }
 
 /* The world's side, after everything is saved. */
@@ -355,17 +420,24 @@ static void txn_commit(struct txn *t)
 			observe_subnets(t->d, t->items[i].c.new);
 }
 
-/* New links must be found by the next request, whenever their notification is read. */
-static void txn_refresh(struct txn *t)
+/* Links that came or went are known to the next request, whenever their notification is read. */
+static void refresh(struct daemon *d, const struct op_list *list)
 {
-	for (size_t i = 0; i < t->ops.count; i++) {
-		const struct op *op = &t->ops.ops[i];
+	for (size_t i = 0; i < list->count; i++) {
+		const struct op *op = &list->ops[i];
 
 		if (op->kind == OP_LINK_ADD && !op_port(&op->to, op->on)->zone[0])
-			observe_refresh(t->d, op_port(&op->to, op->on)->ifindex);
-		if (op->kind == OP_LINK_DEL && !op_port(&op->from, op->on)->zone[0])
-			observe_refresh(t->d, op_port(&op->from, op->on)->ifindex);
+			observe_refresh(d, op_port(&op->to, op->on)->ifindex);
+		if ((op->kind == OP_LINK_DEL || op->kind == OP_LINK_DOOM) &&
+		    !op_port(&op->from, op->on)->zone[0])
+			observe_refresh(d, op_port(&op->from, op->on)->ifindex);
 	}
+}
+
+static void txn_refresh(struct txn *t)
+{
+	refresh(t->d, &t->ops);
+	refresh(t->d, &t->last);
 }
 
 static int txn_open(struct txn *t, struct daemon *d, const struct change *changes, size_t count,
@@ -420,8 +492,10 @@ int reconcile_run(struct daemon *d, struct change *changes, size_t count, struct
 			hand_on_counters(&t.items[i]);
 		r = save_rows(&t, e);
 		if (r < 0)
-			txn_restore(&t);
+			txn_undo(&t);
 	}
+	if (r == 0)
+		r = txn_finish(&t, e);
 	if (r < 0)
 		store_intents_clear(d->store, NULL);
 	else
@@ -465,6 +539,17 @@ static bool can_be_made(const struct daemon *d, const struct vlink *v, bool zone
 	return false;
 }
 
+/* In zone, or where it belongs. */
+static int look_for(struct daemon *d, const struct vlink *v, const char *zone, struct item *it, struct err *e)
+{
+	const char *home = prop_zone(&v->props);
+	int r = observe_vlink(d, v, zone, &it->have, &it->zone_gone, e);
+
+	if (r == 0 && !it->have.link && strcmp(zone, home) != 0)
+		r = observe_vlink(d, v, home, &it->have, &it->zone_gone, e);
+	return r;
+}
+
 static void in_zone(struct daemon *d, struct vlink *v, const char *zone, bool create, bool raise)
 {
 	struct change c = {.old = v, .new = v};
@@ -477,7 +562,7 @@ static void in_zone(struct daemon *d, struct vlink *v, const char *zone, bool cr
 		return;
 	it = &t.items[0];
 	read_speed(d, v);
-	if (observe_vlink(d, v, zone, &it->have, &it->zone_gone, &e) < 0) {
+	if (look_for(d, v, zone, it, &e) < 0) {
 		mark_lost(v, err_str(&e, text, sizeof(text)));
 		goto out;
 	}

@@ -489,7 +489,7 @@ static int show_props_of(struct prop_show *p, const struct vlink *v, const struc
 	json_array_foreach (p->filter, i, n) {
 		const char *key = json_string_value(n);
 
-		r = prop_find(name, class, word, key ? key : "", false, &id, p->e);
+		r = prop_find(p->named ? name : NULL, class, word, key ? key : "", false, &id, p->e);
 		if (r == -EOPNOTSUPP && !p->named)
 			continue;
 		if (r < 0)

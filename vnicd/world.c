@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <linux/if_arp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -150,11 +151,27 @@ static void name_drop(struct daemon *d, struct slink *s)
 		HASH_DELETE(hh_name, d->links_by_name, s);
 }
 
+/* Known by its name for want of bus address and permanent MAC: its VNICs keep to it under another. */
+static void parent_renamed(struct daemon *d, const struct slink *s, const char *name)
+{
+	struct vlink *v, *next;
+
+	HASH_ITER (hh_n, d->by_n, v, next) {
+		if (!v->s.parent_row || vlink_parent(d, v) != s)
+			continue;
+		snprintf(v->parent.name, sizeof(v->parent.name), "%s", name);
+		if (store_ident_put(d->store, &v->parent, &v->s.parent_row, NULL) == 0)
+			store_link_put(d->store, &v->s, NULL);
+	}
+}
+
 int slink_put(struct daemon *d, const struct sys_link *l)
 {
 	struct slink *s = slink_find(d, l->ifindex);
 
 	if (s) {
+		if (strcmp(s->l.name, l->name) != 0)
+			parent_renamed(d, s, l->name);
 		name_drop(d, s);
 		s->l = *l;
 		name_add(d, s);

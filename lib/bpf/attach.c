@@ -14,6 +14,7 @@
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -22,9 +23,8 @@
 #define ATTACH_TCX_EGRESS  47
 #define LINK_TYPE_TCX      11
 
-/* The last of all likely priorities, so that foreign filters come first. */
-#define FILTER_PRIO   0x7fd0
 #define FILTER_HANDLE 1
+#define LOOPBACK      1 /* its ifindex, in every namespace */
 
 static const struct {
 	enum bpf_attach_type tcx;
@@ -39,11 +39,34 @@ static const struct {
 			 .parent = TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_EGRESS)},
 };
 
-static bool no_tcx;
+static bool no_tcx, no_redirect;
 
 void bpf_force_clsact(bool on)
 {
 	no_tcx = on;
+}
+
+#ifdef VNICD_TEST
+/* The daemon of the tests is told by its environment. */
+__attribute__((constructor)) static void ask_environment(void)
+{
+	const char *disable = getenv("VNICD_DISABLE");
+
+	no_tcx = disable && strstr(disable, "tcx");
+	no_redirect = disable && strstr(disable, "redirect");
+}
+#endif
+
+/*
+ * A kernel with tcx (6.6) has it: nothing short of sending a frame would tell more. One without may have it (6.4),
+ * and is served as well by filters.
+ */
+bool seat_redirects(void)
+{
+	uint32_t ids[64], count = sizeof(ids) / sizeof(ids[0]);
+
+	return !no_redirect &&
+	       (!bpf_prog_query(LOOPBACK, SIDES[SIDE_INGRESS].tcx, 0, NULL, ids, &count) || errno != EINVAL);
 }
 
 /* What a pin holds. fd is -1 when there is no pin. */
@@ -160,10 +183,11 @@ struct filters {
 static int filter_cb(const struct nlmsghdr *nlh, void *arg)
 {
 	const struct tcmsg *tc = mnl_nlmsg_get_payload(nlh);
+	uint32_t prio = TC_H_MAJ(tc->tcm_info) >> 16;
 	struct filters *f = arg;
 
 	f->all++;
-	f->foreign += TC_H_MAJ(tc->tcm_info) >> 16 != FILTER_PRIO;
+	f->foreign += prio != FILTER_PRIO && prio != MIRROR_PRIO;
 	return MNL_CB_OK;
 }
 
@@ -348,7 +372,7 @@ static int clsact_drop(const struct seat *s)
 	struct bpf_tc_hook hook = tc_hook(s);
 	int r;
 
-	if (access(s->mark, F_OK))
+	if (s->ifindex <= 0 || access(s->mark, F_OK))
 		return 0;
 	r = filters_count(s->ifindex, SIDE_INGRESS, &in);
 	r = r ? r : filters_count(s->ifindex, SIDE_EGRESS, &out);
@@ -358,7 +382,7 @@ static int clsact_drop(const struct seat *s)
 	++*s->acts;
 	r = bpf_tc_hook_destroy(&hook);
 	rmdir(s->mark);
-	return r == -ENOENT || r == -EINVAL ? 0 : r;
+	return r == -ENOENT || r == -EINVAL || r == -ENODEV ? 0 : r;
 }
 
 static int filter_leave(const struct seat *s, const struct holder *h)
@@ -371,7 +395,7 @@ static int filter_leave(const struct seat *s, const struct holder *h)
 		return 0;
 	++*s->acts;
 	r = bpf_tc_detach(&hook, &opts);
-	return r && r != -ENOENT ? r : clsact_drop(s);
+	return r == -ENOENT ? 0 : r;
 }
 
 int seat_leave(const struct seat *s, struct err *e)
@@ -385,6 +409,8 @@ int seat_leave(const struct seat *s, struct err *e)
 	} else if (!r && h.fd >= 0) {
 		r = filter_leave(s, &h);
 	}
+	/* Also without a pin: a daemon may have died after it made the qdisc. */
+	r = r ? r : clsact_drop(s);
 	if (r)
 		return failed(s, r, "cannot detach a program", e);
 	return pin_remove(s->pin, s->acts, e);

@@ -168,6 +168,11 @@ static int make_dirs(struct bpf *b, const char *dir, const char *uuid, struct er
 	return r ? r : sweep(store, name, b->acts, e);
 }
 
+int hook_fd(const struct bpf *b)
+{
+	return bpf_program__fd(b->mirror ? b->hook->progs.gate : b->hook->progs.hook);
+}
+
 /* Loads the steering program on the pinned map, which is made from the program's definition where missing. */
 static int load_once(struct bpf *b, const char *steer)
 {
@@ -177,10 +182,12 @@ static int load_once(struct bpf *b, const char *steer)
 	b->hook = hook_bpf__open();
 	if (!b->hook)
 		return -errno;
-	r = bpf_map__set_pin_path(b->hook->maps.steer, steer);
+	b->mirror = !seat_redirects();
+	r = bpf_program__set_autoload(b->mirror ? b->hook->progs.hook : b->hook->progs.gate, false);
+	r = r ? r : bpf_map__set_pin_path(b->hook->maps.steer, steer);
 	r = r ? r : hook_bpf__load(b->hook);
 	if (!r)
-		return prog_tag(bpf_program__fd(b->hook->progs.hook), b->hook_tag);
+		return prog_tag(hook_fd(b), b->hook_tag);
 	hook_bpf__destroy(b->hook);
 	b->hook = NULL;
 	return r;
@@ -245,14 +252,16 @@ struct bpf *bpf_close(struct bpf *b)
 	return NULL;
 }
 
+/* A hook that a daemon died in the middle of may have a mark or a half-made pin, and no pin. */
 static int by_name(const struct dirent *d)
 {
 	unsigned n;
 	int end = 0;
 
-	return (sscanf(d->d_name, "vnic-%u%n", &n, &end) == 1 ||
-		sscanf(d->d_name, "hook-%u%n", &n, &end) == 1) &&
-	       !d->d_name[end];
+	if (sscanf(d->d_name, "vnic-%u%n", &n, &end) == 1)
+		return !d->d_name[end];
+	return sscanf(d->d_name, "hook-%u%n", &n, &end) == 1 &&
+	       (!d->d_name[end] || !strcmp(d->d_name + end, "-clsact") || !strcmp(d->d_name + end, "-new"));
 }
 
 /* The names are read first: cb may remove what it is shown. */

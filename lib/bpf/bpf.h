@@ -53,5 +53,8 @@ int bpf_vnic_del(struct bpf *b, uint32_t n, int ifindex, struct err *e);
 /* Frames dropped by each of the two; zero when not present. */
 int bpf_vnic_drops(struct bpf *b, uint32_t n, uint64_t *ret_rx, uint64_t *ret_tx);
 
-/* Every pinned VNIC (n) and hook (ifindex, with n 0). */
+/* Every steering entry; cb returns non-zero to stop. */
+int bpf_steers(struct bpf *b, int (*cb)(int hook, struct mac mac, void *arg), void *arg, struct err *e);
+
+/* Every pinned VNIC (n) and hook (ifindex, with n 0; perhaps more than once), whole or in part. */
 int bpf_pins(struct bpf *b, int (*cb)(uint32_t n, int ifindex, void *arg), void *arg, struct err *e);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A parent's ingress: sends capped VNICs' unicast frames to their ifb; never drops, never touches others. */
+/*
+ * A parent's ingress: sends capped VNICs' unicast frames to their ifb, or lets them go on to the filters that do;
+ * never drops, never touches others.
+ */
 #include "lib/bpf/maps.h"
 
 #include <linux/bpf.h>
@@ -33,24 +36,39 @@ static __always_inline int shut(struct steer_value *v, __u64 last)
 	return seen == last ? gap : seen == STEER_SHUT;
 }
 
-SEC("tc")
-int hook(struct __sk_buff *skb)
+static __always_inline struct steer_value *find(struct __sk_buff *skb)
 {
 	const struct ethhdr *eth = (void *)(long)skb->data;
 	struct steer_key key = {.ifindex = skb->ifindex};
-	struct steer_value *v;
-	__u64 last;
 
 	if ((void *)(eth + 1) > (void *)(long)skb->data_end || eth->h_dest[0] & 1)
-		return TC_ACT_UNSPEC;
+		return NULL;
 	__builtin_memcpy(key.mac, eth->h_dest, sizeof(key.mac));
-	v = bpf_map_lookup_elem(&steer, &key);
-	if (!v)
-		return TC_ACT_UNSPEC;
-	last = *(volatile __u64 *)&v->last;
-	if (last != STEER_OPEN && shut(v, last))
-		return TC_ACT_UNSPEC;
-	return bpf_redirect(v->ifb, 0);
+	return bpf_map_lookup_elem(&steer, &key);
+}
+
+static __always_inline int passes_by(struct steer_value *v)
+{
+	__u64 last = *(volatile __u64 *)&v->last;
+
+	return last != STEER_OPEN && shut(v, last);
+}
+
+SEC("tc")
+int hook(struct __sk_buff *skb)
+{
+	struct steer_value *v = find(skb);
+
+	return v && !passes_by(v) ? bpf_redirect(v->ifb, 0) : TC_ACT_UNSPEC;
+}
+
+/* For kernels whose bpf_redirect does not reach an ifb: the filters behind this one redirect what is left to them. */
+SEC("tc")
+int gate(struct __sk_buff *skb)
+{
+	struct steer_value *v = find(skb);
+
+	return v && passes_by(v) ? TC_ACT_OK : TC_ACT_UNSPEC;
 }
 
 char _license[] SEC("license") = "GPL";

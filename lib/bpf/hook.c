@@ -2,8 +2,6 @@
 /* The steering program on a parent's ingress: there or not. Sets no map entry; a gone hook's go with it. */
 #include "lib/bpf/internal.h"
 
-#include "lib/bpf/hook.skel.h"
-
 static int hook_seat(struct bpf *b, int ifindex, struct seat *s, struct err *e)
 {
 	int r;
@@ -25,11 +23,15 @@ int bpf_hook_add(struct bpf *b, int ifindex, struct err *e)
 {
 	struct seat s;
 	int r = hook_seat(b, ifindex, &s, e);
+	bool fresh = !r && access(s.pin, F_OK);
 
-	return r ? r : seat_take(&s, bpf_program__fd(b->hook->progs.hook), b->hook_tag, e);
+	r = r ? r : seat_take(&s, hook_fd(b), b->hook_tag, e);
+	if (r && fresh)
+		seat_leave(&s, NULL);
+	return r;
 }
 
-/* Its entries go too, or the next device with this ifindex would inherit them. */
+/* Its entries go first, with their filters; the next device with this ifindex would inherit them. */
 int bpf_hook_del(struct bpf *b, int ifindex, struct err *e)
 {
 	char fresh[PIN_MAX];
@@ -37,8 +39,8 @@ int bpf_hook_del(struct bpf *b, int ifindex, struct err *e)
 	int r = hook_seat(b, ifindex, &s, e);
 
 	r = r ? r : pin_path(fresh, e, "%s/hook-%d-new", b->dir, ifindex);
+	r = r ? r : steer_purge(b, ifindex, e);
 	r = r ? r : seat_leave(&s, e);
 	r = r ? r : pin_remove(fresh, b->acts, e);
-	r = r ? r : pin_remove(s.mark, b->acts, e);
-	return r ? r : steer_purge(b, ifindex, e);
+	return r ? r : pin_remove(s.mark, b->acts, e);
 }

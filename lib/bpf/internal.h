@@ -12,12 +12,17 @@
 
 #define PIN_MAX 512
 
+/* The last of all likely priorities, so that foreign filters come first: our programs', then our filters'. */
+#define FILTER_PRIO 0x7fd0u
+#define MIRROR_PRIO 0x7fd1u
+
 struct hook_bpf;
 
 struct bpf {
 	char dir[PIN_MAX]; /* DIR/<uuid>/<cookie> */
 	unsigned long *acts;
 	struct hook_bpf *hook; /* loaded, with the pinned steer map */
+	bool mirror;           /* filters of mirror.c do what a program cannot */
 	int steer;             /* fd, owned by hook */
 	bool tagged;           /* vnic_tag is known */
 	uint8_t hook_tag[BPF_TAG_SIZE];
@@ -42,8 +47,18 @@ int seat_observe(const struct seat *s, const uint8_t *tag, bool *ret, struct err
 int seat_take(const struct seat *s, int prog_fd, const uint8_t *tag, struct err *e);
 /* Also when the device is gone or not known (ifindex 0). Idempotent. */
 int seat_leave(const struct seat *s, struct err *e);
+/* Does a program's redirect reach an ifb? */
+bool seat_redirects(void);
 /* For tests: behave as a kernel without tcx. */
 void bpf_force_clsact(bool on);
+
+/* The program of hooks that is loaded. */
+int hook_fd(const struct bpf *b);
+
+/* The filter that takes a MAC's frames to its ifb; removing one that is not there is no error. */
+int mirror_add(struct bpf *b, int hook, struct mac mac, int ifb);
+int mirror_del(struct bpf *b, int hook, int ifb);
+int mirror_observe(int hook, struct mac mac, int ifb, bool *ret);
 
 int pin_path(char ret[static PIN_MAX], struct err *e, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

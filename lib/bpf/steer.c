@@ -3,12 +3,11 @@
 #include "lib/bpf/internal.h"
 #include "lib/bpf/maps.h"
 
-#include "lib/bpf/hook.skel.h"
-
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <linux/if_ether.h>
 #include <linux/pkt_cls.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -38,15 +37,25 @@ static int get(struct bpf *b, const struct steer_key *k, struct steer_value *v)
 	return !bpf_map_lookup_elem(b->steer, k, v) || errno == ENOENT ? 0 : -errno;
 }
 
-/* An entry that is being closed counts as none. */
+/* The functions of mirror.c in the manner of the system calls here. */
+static int sees_filter(struct bpf *b, int hook, struct mac mac, int ifb, bool *ret)
+{
+	int r = b->mirror ? mirror_observe(hook, mac, ifb, ret) : 0;
+
+	errno = -r;
+	return r;
+}
+
+/* An entry that is being closed counts as none, and so does one without its filter. */
 int bpf_steer_observe(struct bpf *b, int hook, struct mac mac, int *ret_ifb, struct err *e)
 {
 	struct steer_key k = key_of(hook, mac);
 	struct steer_value v;
+	bool there = true;
 
-	if (get(b, &k, &v))
+	if (get(b, &k, &v) || (v.ifb && sees_filter(b, hook, mac, (int)v.ifb, &there)))
 		return failed(mac, "read", e);
-	*ret_ifb = v.last == STEER_OPEN ? (int)v.ifb : 0;
+	*ret_ifb = there && v.last == STEER_OPEN ? (int)v.ifb : 0;
 	return 0;
 }
 
@@ -58,6 +67,26 @@ static int put(struct bpf *b, const struct steer_key *k, int ifb, uint64_t last)
 	return bpf_map_update_elem(b->steer, k, &v, BPF_ANY);
 }
 
+/* An entry and the filter to its ifb. */
+static int drop(struct bpf *b, const struct steer_key *k, int ifb)
+{
+	int r = b->mirror && ifb ? mirror_del(b, (int)k->ifindex, ifb) : 0;
+
+	errno = -r;
+	if (r)
+		return r;
+	++*b->acts;
+	return bpf_map_delete_elem(b->steer, k) && errno != ENOENT ? -errno : 0;
+}
+
+static int filter_add(struct bpf *b, int hook, struct mac mac, int ifb)
+{
+	int r = b->mirror ? mirror_add(b, hook, mac, ifb) : 0;
+
+	errno = -r;
+	return r;
+}
+
 int bpf_steer_add(struct bpf *b, int hook, struct mac mac, int ifb, struct err *e)
 {
 	struct steer_key k = key_of(hook, mac);
@@ -65,7 +94,13 @@ int bpf_steer_add(struct bpf *b, int hook, struct mac mac, int ifb, struct err *
 
 	if (r || seen == ifb)
 		return r;
-	return put(b, &k, ifb, STEER_OPEN) ? failed(mac, "write", e) : 0;
+	if (put(b, &k, ifb, STEER_OPEN))
+		return failed(mac, "write", e);
+	if (!filter_add(b, hook, mac, ifb))
+		return 0;
+	r = failed(mac, "add the filter of", e);
+	drop(b, &k, 0);
+	return r;
 }
 
 static uint64_t now_ns(void)
@@ -92,9 +127,9 @@ static bool probe(struct bpf *b, const struct steer_key *k)
 		    .ctx_size_in = sizeof(ctx));
 
 	memcpy(frame.eth.h_dest, k->mac, sizeof(k->mac));
-	if (bpf_prog_test_run_opts(bpf_program__fd(b->hook->progs.hook), &o))
+	if (bpf_prog_test_run_opts(hook_fd(b), &o))
 		return true; /* the hook's device is gone, and so is its traffic */
-	return o.retval != TC_ACT_REDIRECT;
+	return b->mirror ? o.retval == TC_ACT_OK : o.retval != TC_ACT_REDIRECT;
 }
 
 /* Until the entry is shut, or a second has passed. */
@@ -111,12 +146,6 @@ static void wait_shut(struct bpf *b, const struct steer_key *k, uint64_t start)
 	}
 }
 
-static int drop(struct bpf *b, const struct steer_key *k)
-{
-	++*b->acts;
-	return bpf_map_delete_elem(b->steer, k) && errno != ENOENT ? -errno : 0;
-}
-
 int bpf_steer_del(struct bpf *b, int hook, struct mac mac, bool gently, struct err *e)
 {
 	struct steer_key k = key_of(hook, mac);
@@ -131,7 +160,7 @@ int bpf_steer_del(struct bpf *b, int hook, struct mac mac, bool gently, struct e
 		return failed(mac, "close", e);
 	if (gently)
 		wait_shut(b, &k, start);
-	return drop(b, &k) ? failed(mac, "delete", e) : 0;
+	return drop(b, &k, (int)v.ifb) ? failed(mac, "delete", e) : 0;
 }
 
 /* An entry that goes may take the walk back to the start, which then finds fewer. */
@@ -139,10 +168,11 @@ int steer_purge(struct bpf *b, int hook, struct err *e)
 {
 	struct steer_key at, next;
 	const struct steer_key *from = NULL;
+	struct steer_value v;
 
 	while (!bpf_map_get_next_key(b->steer, from, &next)) {
 		if (next.ifindex == (uint32_t)hook) {
-			if (drop(b, &next))
+			if (get(b, &next, &v) || drop(b, &next, (int)v.ifb))
 				return err_sys(e, -errno, "steer", "cannot delete an entry: %s",
 					       strerror(errno));
 			continue;
@@ -151,4 +181,26 @@ int steer_purge(struct bpf *b, int hook, struct err *e)
 		from = &at;
 	}
 	return 0;
+}
+
+/* The walk comes first, since cb may delete what it is shown. */
+int bpf_steers(struct bpf *b, int (*cb)(int hook, struct mac mac, void *arg), void *arg, struct err *e)
+{
+	struct steer_key *keys = calloc(STEER_MAX, sizeof(*keys));
+	size_t count = 0;
+	int r = 0;
+
+	if (!keys)
+		return err_nomem(e);
+	while (count < STEER_MAX &&
+	       !bpf_map_get_next_key(b->steer, count ? &keys[count - 1] : NULL, &keys[count]))
+		count++;
+	for (size_t i = 0; i < count && r == 0; i++) {
+		struct mac mac;
+
+		memcpy(mac.b, keys[i].mac, sizeof(mac.b));
+		r = cb((int)keys[i].ifindex, mac, arg);
+	}
+	free(keys);
+	return r;
 }

@@ -229,12 +229,19 @@ int bpf_vnic_add(struct bpf *b, uint32_t n, int ifindex, const struct prog *prog
 {
 	struct prog seen;
 	struct pins p;
+	bool fresh;
 	int r = bpf_vnic_observe(b, n, ifindex, &seen, e);
 
 	if (!r && seen.present)
 		return bpf_vnic_set(b, n, prog, e);
 	r = r ? r : pins_of(b, n, ifindex, &p, e);
-	return r ? r : make(b, n, &p, prog, e);
+	if (r)
+		return r;
+	fresh = access(p.dir, F_OK);
+	r = make(b, n, &p, prog, e);
+	if (r && fresh)
+		bpf_vnic_del(b, n, ifindex, NULL);
+	return r;
 }
 
 static int write_pinned(const struct pins *p, const struct prog *prog)

@@ -289,6 +289,18 @@ static int fake_pins(struct kernel *k, int (*cb)(uint32_t n, int parent_ifindex,
 	return r;
 }
 
+static int fake_steers(struct kernel *k, int (*cb)(int parent_ifindex, struct mac mac, void *arg), void *arg,
+		       struct err *e)
+{
+	int r = 0;
+
+	(void)e;
+	for (struct fake_node *i = fake_of(k)->nodes; i && !r; i = i->next)
+		if (i->node.steer)
+			r = cb(i->node.parent.ifindex, i->node.mac, arg);
+	return r;
+}
+
 static void fake_free(struct kernel *k)
 {
 	struct fake *f = fake_of(k);
@@ -315,6 +327,7 @@ static const struct kernel_ops fake_ops = {
 	.shares_subnet = fake_shares_subnet,
 	.marked = fake_marked,
 	.pins = fake_pins,
+	.steers = fake_steers,
 	.free = fake_free,
 };
 

@@ -47,6 +47,9 @@ struct kernel_ops {
 	int (*marked)(struct kernel *k, const char *const *zones,
 		      int (*cb)(const struct port *port, uint32_t n, enum link_class class, void *arg),
 		      void *arg, struct err *e);
+	/* Every entry of the steering map, of whatever VNIC. */
+	int (*steers)(struct kernel *k, int (*cb)(int parent_ifindex, struct mac mac, void *arg), void *arg,
+		      struct err *e);
 	int (*pins)(struct kernel *k, int (*cb)(uint32_t n, int parent_ifindex, void *arg), void *arg,
 		    struct err *e);
 	void (*free)(struct kernel *k);

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <linux/if_link.h>
+#include <linux/net_namespace.h>
 #include <linux/rtnetlink.h>
 #include <netlink/route/link.h>
 #include <netlink/route/link/inet6.h>
@@ -101,39 +102,81 @@ static int fill(struct rtnl_link *link, const struct act *a, const char *kind, i
 	return strcmp(kind, "bridge") != 0 ? set_mac(link, a->node->mac) : 0;
 }
 
-/* Sends the create message in the daemon's own namespace, where the parent is; ns is where the link is to be.
+static struct nl_msg *nsid_msg(int type, int ns)
+{
+	struct nl_msg *msg = nlmsg_alloc_simple(type, 0);
+	struct rtgenmsg g = {.rtgen_family = AF_UNSPEC};
+
+	if (!msg)
+		return NULL;
+	if (nlmsg_append(msg, &g, sizeof(g), NLMSG_ALIGNTO) < 0)
+		goto nla_put_failure;
+	NLA_PUT_U32(msg, NETNSA_FD, (uint32_t)ns);
+	if (type == RTM_NEWNSID)
+		NLA_PUT_S32(msg, NETNSA_NSID, -1); /* any that is free */
+	return msg;
+
+nla_put_failure:
+	nlmsg_free(msg);
+	return NULL;
+}
+
+static int parse_nsid(const struct nlmsghdr *h, void *arg)
+{
+	struct nlattr *a = nlmsg_find_attr((struct nlmsghdr *)h, sizeof(struct rtgenmsg), NETNSA_NSID);
+
+	if (a)
+		*(int *)arg = nla_get_s32(a);
+	return a ? 0 : -EBADMSG;
+}
+
+static int get_nsid(struct act *a, int *ret)
+{
+	MSG_AUTO msg = nsid_msg(RTM_GETNSID, a->r->own);
+	struct extack x;
+	int rc;
+
+	if (!msg)
+		return err_nomem(a->e);
+	rc = sock_get(a->sk, msg, parse_nsid, ret, &x);
+	return rc ? act_fail(a, rc, &x) : 0;
+}
+
+/* The number by which the link's zone knows the daemon's own namespace; given now when it has none yet. */
+static int own_nsid(struct act *a, int *ret)
+{
+	int rc = get_nsid(a, ret);
+
+	if (rc || *ret >= 0)
+		return rc;
+	MSG_AUTO msg = nsid_msg(RTM_NEWNSID, a->r->own);
+	if (!msg)
+		return err_nomem(a->e);
+	rc = act_send(a, msg);
+	return rc ? rc : get_nsid(a, ret);
+}
+
+/*
+ * The create message is sent in the namespace where the link is to be, with word of where its parent is: sent
+ * in the parent's, kernels before 6.15 would not take a name that is in use there.
  */
-static int create(struct act *a, const char *kind, int parent, int ns)
+static int create(struct act *a, const char *kind, int parent)
 {
 	LINK_AUTO link = rtnl_link_alloc();
 	struct nl_msg *request = NULL;
-	struct act own = *a;
+	int nsid = -1, rc;
 
 	if (!link || fill(link, a, kind, parent))
 		return err_nomem(a->e);
-	if (ns >= 0)
-		rtnl_link_set_ns_fd(link, ns);
+	rc = parent && a->port->zone[0] ? own_nsid(a, &nsid) : 0;
+	if (rc)
+		return rc;
 	if (rtnl_link_build_add_request(link, NLM_F_CREATE | NLM_F_EXCL, &request))
 		return err_nomem(a->e);
 	MSG_AUTO msg = request;
-	if (put_kind(msg, kind))
+	if (put_kind(msg, kind) || (nsid >= 0 && nla_put_s32(msg, IFLA_LINK_NETNSID, nsid)))
 		return err_nomem(a->e);
-	own.sk = a->r->rt;
-	return act_send(&own, msg);
-}
-
-static int create_in_zone(struct act *a, const char *kind, int parent)
-{
-	int ns, rc;
-
-	if (!a->port->zone[0])
-		return create(a, kind, parent, -1);
-	rc = netns_open(a->port->zone, &ns, a->e);
-	if (rc)
-		return rc;
-	rc = create(a, kind, parent, ns);
-	close(ns);
-	return rc;
+	return act_send(a, msg);
 }
 
 static int parent_ifindex(struct act *a, int *ret)
@@ -163,7 +206,7 @@ static int add_vnic(struct act *a)
 {
 	int parent, rc = parent_ifindex(a, &parent);
 
-	return rc ? rc : create_in_zone(a, "macvlan", parent);
+	return rc ? rc : create(a, "macvlan", parent);
 }
 
 /* A dummy where the kernel can make one, else a bridge without ports: either carries macvlans. */
@@ -174,9 +217,9 @@ static int add_etherstub(struct act *a)
 	int rc = -EOPNOTSUPP;
 
 	if (to->kind[0])
-		return create_in_zone(a, to->kind, 0);
+		return create(a, to->kind, 0);
 	for (size_t i = 0; rc == -EOPNOTSUPP && i < 2; i++) {
-		rc = create_in_zone(a, choices[i], 0);
+		rc = create(a, choices[i], 0);
 		if (!rc)
 			snprintf(to->kind, sizeof(to->kind), "%s", choices[i]);
 	}
@@ -186,7 +229,7 @@ static int add_etherstub(struct act *a)
 static int add_any(struct act *a)
 {
 	if (a->op->on == ON_IFB)
-		return create_in_zone(a, "ifb", 0);
+		return create(a, "ifb", 0);
 	return a->node->class == CLASS_ETHERSTUB ? add_etherstub(a) : add_vnic(a);
 }
 

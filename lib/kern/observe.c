@@ -15,7 +15,7 @@ struct look {
 
 /*
  * Is this link the node's? By its alias; or, when a daemon died between creating and marking, by group and
- * MAC. A link of the same name that is somebody else's is not.
+ * MAC (which a stub has from the kernel). A link of the same name that is somebody else's is not.
  */
 static bool is_ours(struct look *l, const struct sys_link *s, bool ifb)
 {
@@ -28,7 +28,10 @@ static bool is_ours(struct look *l, const struct sys_link *s, bool ifb)
 		l->marked = s->group == GROUP_LIVE;
 		return true;
 	}
-	return !s->alias[0] && s->group == GROUP_LIVE && (ifb || mac_equal(s->mac, l->key->mac));
+	if (s->alias[0] || s->group != GROUP_LIVE || (ifb && strcmp(s->name, l->ret->ifb_port.name) != 0))
+		return false;
+	return ifb || (l->key->class == CLASS_ETHERSTUB && strcmp(s->kind, "macvlan") != 0) ||
+	       mac_equal(s->mac, l->key->mac);
 }
 
 static int try_one(struct look *l, struct nl_sock *sk, const struct port *port, bool by_index, bool ifb)

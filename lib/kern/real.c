@@ -170,6 +170,12 @@ static int real_pins(struct kernel *k, int (*cb)(uint32_t n, int parent_ifindex,
 	return bpf_pins(real_of(k)->bpf, cb, arg, e);
 }
 
+static int real_steers(struct kernel *k, int (*cb)(int parent_ifindex, struct mac mac, void *arg), void *arg,
+		       struct err *e)
+{
+	return bpf_steers(real_of(k)->bpf, cb, arg, e);
+}
+
 static void real_free(struct kernel *k)
 {
 	struct real *r = real_of(k);
@@ -197,6 +203,7 @@ static const struct kernel_ops real_ops = {
 	.shares_subnet = real_shares_subnet,
 	.marked = real_marked,
 	.pins = real_pins,
+	.steers = real_steers,
 	.free = real_free,
 };
 

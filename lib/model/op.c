@@ -107,6 +107,7 @@ static void link_move(const struct op *op, struct node *n)
 	memcpy(n->port.zone, op->to.port.zone, sizeof(n->port.zone));
 	n->port.ifindex = 0;
 	n->up = n->quiet = false;
+	n->tx = (struct tree){0};
 }
 
 static void prog_set(const struct op *op, struct node *n)
@@ -509,6 +510,47 @@ int op_list_group_deletions(struct op_list *list)
 		op_effect(op, &op->to);
 	}
 	return insert_sweep(list);
+}
+
+static int push(struct op_list *list, const struct op *op)
+{
+	if (list_room(list) < 0)
+		return -ENOMEM;
+	list->ops[list->count++] = *op;
+	return 0;
+}
+
+static bool is_final(const struct op *op)
+{
+	return op->kind == OP_LINK_SWEEP || (op->kind == OP_LINK_DEL && op->on == ON_LINK);
+}
+
+static bool is_leftover(const struct op *op)
+{
+	return op->kind == OP_PROG_DEL && !op->from.link;
+}
+
+int op_list_part(struct op_list *list, struct op_list *last, struct op_list *rest)
+{
+	struct op_list keep = {0}, final = {0}, left = {0};
+	int r = 0;
+
+	for (size_t i = 0; i < list->count && r == 0; i++) {
+		const struct op *op = &list->ops[i];
+
+		r = push(is_final(op) ? &final : is_leftover(op) ? &left : &keep, op);
+	}
+	if (r < 0) {
+		op_list_free(&keep);
+		op_list_free(&final);
+		op_list_free(&left);
+		return r;
+	}
+	op_list_free(list);
+	*list = keep;
+	*last = final;
+	*rest = left;
+	return 0;
 }
 
 void op_list_free(struct op_list *list)

@@ -18,8 +18,7 @@ enum op_kind {
 	OP_LINK_QUIET, /* no addresses of its own: addrgenmode none, accept_ra 0 (yes), the defaults (no) */
 	OP_LINK_UP,    /* up (yes) or down (no) */
 	OP_LINK_MTU,
-	OP_LINK_MOVE, /* to another zone; the kernel drops qdiscs and takes it down, so both go before by plan
-		       */
+	OP_LINK_MOVE, /* to another zone; the kernel takes it down, drops its qdiscs and addresses */
 	OP_PROG_ADD,  /* the VNIC's two hooks, pinned */
 	OP_PROG_SET,
 	OP_PROG_DEL,
@@ -69,6 +68,12 @@ void op_list_free(struct op_list *list);
  * end. 0 or -ENOMEM.
  */
 int op_list_group_deletions(struct op_list *list);
+/*
+ * Takes out of list what cannot be taken back: the deletions of links, with the addresses and routes that
+ * others gave them, to last; and what is left over of these links, to rest. 0 or -ENOMEM, with all three as
+ * they were.
+ */
+int op_list_part(struct op_list *list, struct op_list *last, struct op_list *rest);
 
 const char *op_name(enum op_kind kind);
 /* What the operation makes of a node: sets the fields of n it is about to those of op->to. */

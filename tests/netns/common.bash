@@ -23,6 +23,7 @@ start() {
 	vt_daemon_args
 	vt_bg in_ns_log h env "$@" "$VNICD" "${VT_ARGS[@]}"
 	echo "$VT_PID" >"$VT_DIR/daemon"
+	disown "$VT_PID" # or the shell tells of every one that is killed
 	for ((i = 0; i < 1000; i++)); do
 		[[ ! -S $VNICD_SOCKET ]] || return 0
 		sleep 0.01
@@ -107,10 +108,12 @@ dump() {
 		steered
 		pins
 		told
-	} | sed -E 's/\bvi[0-9]+/viN/g; s/(vnicd:[-0-9a-f]+):[0-9]+/\1:N/; s/vnic-[0-9]+/vnic-N/; s/(link viN) [0-9]+ ifb [0-9a-f:]+/\1/' |
-		if [[ ${1:-} == remade ]]; then sed -E 's/(link [^ ]+) [0-9]+ (macvlan|bridge)/\1 \2/'; else cat; fi |
-		sort
+	} | sed -E 's/\bvi[0-9]+/viN/g; s/(vnicd:[-0-9a-f]+):[0-9]+/\1:N/; s/vnic-[0-9]+/vnic-N/; s/(link viN) [0-9]+ ifb [0-9a-f:]+/\1/
+		s/ +/ /g' | if [[ ${1:-} == remade ]]; then remade; else cat; fi | sort
 }
+
+# Leaves out what a link that is made again has anew.
+remade() { sed -E 's/(link [^ ]+) [0-9]+ (macvlan)/\1 \2/; s/(link [^ ]+) [0-9]+ (bridge) [^ ]+/\1 \2/'; }
 
 # same WHAT A B: complains with the difference
 same() { [[ $2 == "$3" ]] || complain "$1:" "$(diff <(echo "$2") <(echo "$3"))"; }
@@ -186,6 +189,5 @@ fail_every_step() {
 		[[ $status != 0 ]] || break
 	done
 	((n > 2)) || complain "$1: not one step"
-	same "$1: failed at every step, in the end" "$(sed -E 's/(link [^ ]+) [0-9]+ (macvlan|bridge)/\1 \2/' <<<"$before")" \
-		"$(dump remade)"
+	same "$1: failed at every step, in the end" "$(remade <<<"$before" | sort)" "$(dump remade)"
 }

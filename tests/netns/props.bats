@@ -9,19 +9,13 @@ setup_file() {
 	vt_begin
 	vt_wire
 	vt_zone z1
-	in_ns p sh -c 'echo 1 >/proc/sys/net/ipv6/conf/peer0/disable_ipv6'
+	mute z1
+	mute p
 	vt_daemon
 }
 teardown_file() { vt_cleanup; }
 teardown() { delete_all; }
 
-# A VNIC in z1 that only gets what peer0 sends it on purpose: quiet_vnic NAME PROPERTIES
-quiet_vnic() {
-	good create-vnic -l eth0 -m 2:8:20:0:0:9 -p "zone=${VT}z1${2:+,$2}" "$1"
-	still z1 "$1" 10.99.0.9
-	knows z1 "$1" 10.99.0.1 02:00:5e:00:00:02
-	knows p peer0 10.99.0.9 02:08:20:00:00:09
-}
 # shell: the rate of the classes in the trees of a VNIC of the host and of its ifb: rates NAME
 rates() {
 	local ifb
@@ -144,6 +138,8 @@ rates() {
 	)" "$(sed 1d <<<"$output" | tr -s ' ')"
 	good show-linkprop -p maxbw
 	is 'vnic1 maxbw' "$(sed 1d <<<"$output" | awk '{ print $1, $2 }')"
+	refused 1 "no such property colour" show-linkprop -p colour
+	refused 1 "vnic1: no such property colour" show-linkprop -p colour vnic1
 	good show-linkprop -p maxbw-tx,mtu vnic1
 	is 'maxbw-tx mtu' "$(sed 1d <<<"$output" | awk '{ print $2 }' | xargs)"
 	is '["default","effective","link","perm","possible","property","value"]' \

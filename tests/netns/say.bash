@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154 # bats sets output, stderr and status
 # What vnicadm must say and do, as bats tests assert it; makes nothing that stays.
 bats_require_minimum_version 1.5.0
+# shellcheck source=tests/lib.sh
 . "$BATS_TEST_DIRNAME/../lib.sh"
 
 # is EXPECTED ACTUAL [WHAT]
@@ -75,12 +76,18 @@ link_dump() {
 	in_ns h tc filter show dev "$1" egress
 }
 
-# Only what is sent on purpose moves: no IPv6, no ARP. still NS DEV ADDRESS; knows NS DEV ADDRESS MAC
-still() {
-	in_ns "$1" sh -c "echo 1 >/proc/sys/net/ipv6/conf/$2/disable_ipv6"
-	in_ns "$1" ip addr add "$3/24" dev "$2"
-}
+# Only what is sent on purpose moves, no IPv6: mute NS, also of links that come. No ARP: knows NS DEV ADDRESS MAC
+# shellcheck disable=SC2016 # the other shell's
+mute() { in_ns "$1" sh -c 'for f in /proc/sys/net/ipv6/conf/*/disable_ipv6; do echo 1 >"$f"; done'; }
 knows() { in_ns "$1" ip neigh replace "$3" lladdr "$4" dev "$2" nud permanent; }
+
+# Makes a VNIC in z1 that gets only what peer0 sends it on purpose, and answers: quiet_vnic NAME PROPERTIES
+quiet_vnic() {
+	good create-vnic -l eth0 -m 2:8:20:0:0:9 -p "zone=${VT}z1${2:+,$2}" "$1"
+	in_ns z1 ip addr add 10.99.0.9/24 dev "$1"
+	knows z1 "$1" 10.99.0.1 02:00:5e:00:00:02
+	knows p peer0 10.99.0.9 02:08:20:00:00:09
+}
 
 # Sends datagrams, each from a socket of its own, so that no send buffer holds any back: datagrams NS N SIZE ADDRESS [PORT]
 # shellcheck disable=SC2016 # perl's
