@@ -42,7 +42,8 @@ PROGRAMS   := $(B)/vnicd/vnicd $(B)/vnicadm/vnicadm
 UNIT       := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(wildcard tests/unit/test_*.c))
 TOOLS      := $(patsubst tests/tools/%.c,$(B)/tests/tools/%,$(wildcard tests/tools/*.c))
 
-.PHONY: all deps tested check check-unit check-netns asan demo bench lint install uninstall clean
+.PHONY: all deps tested check check-unit check-netns asan demo bench install uninstall clean
+.PHONY: lint lint-format lint-tidy lint-cppcheck lint-shell lint-man
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -152,14 +153,20 @@ bench: deps
 C_FILES = $(sort $(shell find lib vnicd vnicadm tests -name '*.[ch]'))
 SHELLS  = $(sort $(shell grep -rlE '^#!.*bash|^#!/usr/bin/env bats|^# shellcheck shell=' tests .ci))
 TIDIED  = $(filter-out %.bpf.c,$(filter %.c,$(C_FILES)))
-lint: deps $(SKELS) $(B)/lib/ipc/varlink_text.h
+lint: lint-format lint-tidy lint-cppcheck lint-shell lint-man
+lint-format lint-tidy lint-cppcheck lint-shell lint-man: deps
+lint-format:
 	$(call say,LINT,clang-format) clang-format --dry-run -Werror $(C_FILES)
+lint-tidy: $(SKELS) $(B)/lib/ipc/varlink_text.h
 	$(call say,LINT,clang-tidy) clang-tidy --quiet $(TIDIED) -- -std=gnu17 -D_GNU_SOURCE -DVERSION='"$(VERSION)"' \
-		-I. -I$(B) $(PKG_CFLAGS)
+		-I. -I$(B) $(PKG_CFLAGS) 2>$(B)/tidy.log || { cat $(B)/tidy.log; false; }
+lint-cppcheck:
 	$(call say,LINT,cppcheck) cppcheck -q -j2 --enable=warning,performance,portability --std=c11 --inline-suppr \
-		--suppress=uninitvar --error-exitcode=1 -I. --include=/usr/include/uthash.h \
+		--suppress=uninitvar --suppress=arrayIndexThenCheck --error-exitcode=1 -I. --include=/usr/include/uthash.h \
 		'-DLIBBPF_OPTS(type,name,...)=struct type name = {__VA_ARGS__}' $(TIDIED)
-	$(call say,LINT,shellcheck) shellcheck -x $(SHELLS)
+lint-shell:
+	$(call say,LINT,shellcheck) shellcheck -x -S warning $(SHELLS)
+lint-man:
 	$(call say,LINT,mandoc) mandoc -T lint -W warning $(sort $(wildcard man/*.8))
 
 clean:

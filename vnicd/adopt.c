@@ -96,17 +96,17 @@ static int on_marked(const struct port *port, uint32_t n, enum link_class class,
  * A creation killed between making the link and marking it: our group, the intent's name and MAC; an
  * etherstub may have its MAC from the kernel.
  */
-static void unmarked(struct adopt *a, const struct intent *i)
+static void unmarked(struct adopt *a, const struct intent *i, const char *name)
 {
 	struct node o = {.n = i->n, .mac = i->mac};
 	struct sys_link l;
 
-	if (observe_find(a->d, i->zone, i->name, &l, NULL) < 0 || l.group != GROUP_LIVE || l.alias[0])
+	if (observe_find(a->d, i->zone, name, &l, NULL) < 0 || l.group != GROUP_LIVE || l.alias[0])
 		return;
 	o.class = strcmp(l.kind, "macvlan") != 0 ? CLASS_ETHERSTUB : CLASS_VNIC;
 	if (o.class == CLASS_VNIC && !mac_equal(l.mac, i->mac))
 		return;
-	memcpy(o.port.name, i->name, sizeof(o.port.name));
+	memcpy(o.port.name, l.name, sizeof(o.port.name));
 	memcpy(o.port.zone, i->zone, sizeof(o.port.zone));
 	o.port.ifindex = l.ifindex;
 	utarray_push_back(a->orphans, &o);
@@ -125,7 +125,7 @@ static int gather(struct adopt *a, struct err *e)
 {
 	struct vlink *v, *next;
 	struct intent *i = NULL;
-	char *none = NULL;
+	char *none = NULL, interim[IFNAMSIZ];
 	int r = store_intents(a->d->store, add_intent, a, e);
 
 	if (r < 0)
@@ -135,8 +135,11 @@ static int gather(struct adopt *a, struct err *e)
 	utarray_push_back(a->zones, &none);
 	r = observe_marked(a->d, (const char *const *)utarray_front(a->zones), on_marked, a, e);
 	while (r == 0 && (i = (struct intent *)utarray_next(a->intents, i)))
-		if (!strcmp(i->kind, "create") && !vlink_by_n(a->d, i->n))
-			unmarked(a, i);
+		if (!strcmp(i->kind, "create") && !vlink_by_n(a->d, i->n)) {
+			node_interim_name(i->n, interim);
+			unmarked(a, i, i->name);
+			unmarked(a, i, interim);
+		}
 	return r < 0 ? r : observe_pins(a->d, on_pin, a, e);
 }
 

@@ -381,8 +381,10 @@ static int is_there(struct daemon *d, const struct vlink *v, struct err *e)
 	if (r == 0 && vlink_of_sys(d, &l, &class) == v)
 		return 0;
 	if (r == -ENOENT)
-		return err_user(e, r, v->s.name, "it is lost (zone %s is gone): only deleting it is possible", zone);
-	return err_user(e, -ENODEV, v->s.name, "it is lost (not in %s%s any more): only deleting it is possible",
+		return err_user(e, r, v->s.name, "it is lost (zone %s is gone): only deleting it is possible",
+				zone);
+	return err_user(e, -ENODEV, v->s.name,
+			"it is lost (not in %s%s any more): only deleting it is possible",
 			zone[0] ? "zone " : "this namespace", zone);
 }
 

@@ -85,8 +85,8 @@ static int check_slave(const struct daemon *d, const struct sys_link *l, struct 
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		if (!strcmp(l->slave_kind, rows[i].kind))
-			return err_user(e, -EBUSY, NULL, "%s is %s %s: use -l %s", l->name, rows[i].what, name,
-					name);
+			return err_user(e, -EBUSY, NULL, "%s is %s %s: use -l %s", l->name, rows[i].what,
+					name, name);
 	return 0;
 }
 

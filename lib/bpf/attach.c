@@ -58,8 +58,8 @@ __attribute__((constructor)) static void ask_environment(void)
 #endif
 
 /*
- * A kernel with tcx (6.6) has it: nothing short of sending a frame would tell more. One without may have it (6.4),
- * and is served as well by filters.
+ * A kernel with tcx (6.6) has it: nothing short of sending a frame would tell more. One without may have it
+ * (6.4), and is served as well by filters.
  */
 bool seat_redirects(void)
 {

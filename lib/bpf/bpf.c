@@ -182,7 +182,6 @@ static int load_once(struct bpf *b, const char *steer)
 	b->hook = hook_bpf__open();
 	if (!b->hook)
 		return -errno;
-	b->mirror = !seat_redirects();
 	r = bpf_program__set_autoload(b->mirror ? b->hook->progs.hook : b->hook->progs.gate, false);
 	r = r ? r : bpf_map__set_pin_path(b->hook->maps.steer, steer);
 	r = r ? r : hook_bpf__load(b->hook);
@@ -216,6 +215,7 @@ static int load_hook(struct bpf *b, struct err *e)
 
 	if (r)
 		return r;
+	b->mirror = !seat_redirects();
 	r = access(steer, F_OK) ? -EINVAL : load_once(b, steer);
 	if (r == -EINVAL) /* not there, or another build's layout */
 		r = load_fresh(b, steer, e);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A parent's ingress: sends capped VNICs' unicast frames to their ifb, or lets them go on to the filters that do;
- * never drops, never touches others.
+ * A parent's ingress: sends capped VNICs' unicast frames to their ifb, or lets them go on to the filters that
+ * do; never drops, never touches others.
  */
 #include "lib/bpf/maps.h"
 
@@ -62,7 +62,8 @@ int hook(struct __sk_buff *skb)
 	return v && !passes_by(v) ? bpf_redirect(v->ifb, 0) : TC_ACT_UNSPEC;
 }
 
-/* For kernels whose bpf_redirect does not reach an ifb: the filters behind this one redirect what is left to them. */
+/* For kernels whose bpf_redirect does not reach an ifb: the filters behind this one redirect what is left to
+ * them. */
 SEC("tc")
 int gate(struct __sk_buff *skb)
 {

@@ -31,7 +31,7 @@ int bpf_hook_add(struct bpf *b, int ifindex, struct err *e)
 	return r;
 }
 
-/* Its entries go first, with their filters; the next device with this ifindex would inherit them. */
+/* Its entries go first, and the filters behind it; the next device with this ifindex would inherit them. */
 int bpf_hook_del(struct bpf *b, int ifindex, struct err *e)
 {
 	char fresh[PIN_MAX];
@@ -39,6 +39,8 @@ int bpf_hook_del(struct bpf *b, int ifindex, struct err *e)
 	int r = hook_seat(b, ifindex, &s, e);
 
 	r = r ? r : pin_path(fresh, e, "%s/hook-%d-new", b->dir, ifindex);
+	if (!r && b->mirror)
+		r = mirror_purge(b, ifindex, e);
 	r = r ? r : steer_purge(b, ifindex, e);
 	r = r ? r : seat_leave(&s, e);
 	r = r ? r : pin_remove(fresh, b->acts, e);

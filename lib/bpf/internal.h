@@ -58,6 +58,8 @@ int hook_fd(const struct bpf *b);
 /* The filter that takes a MAC's frames to its ifb; removing one that is not there is no error. */
 int mirror_add(struct bpf *b, int hook, struct mac mac, int ifb);
 int mirror_del(struct bpf *b, int hook, int ifb);
+/* All filters behind a hook, also those that no entry of the map knows any more. */
+int mirror_purge(struct bpf *b, int hook, struct err *e);
 int mirror_observe(int hook, struct mac mac, int ifb, bool *ret);
 
 int pin_path(char ret[static PIN_MAX], struct err *e, const char *fmt, ...)

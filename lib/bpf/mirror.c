@@ -113,6 +113,13 @@ int mirror_del(struct bpf *b, int hook, int ifb)
 	return is_gone(r) ? 0 : r;
 }
 
+int mirror_purge(struct bpf *b, int hook, struct err *e)
+{
+	int r = mirror_del(b, hook, 0);
+
+	return r ? err_sys(e, r, NULL, "cannot delete flower filters: %s", strerror(-r)) : 0;
+}
+
 static int find_mac(const struct nlattr *attr, void *arg)
 {
 	struct mac *mac = arg;
@@ -125,7 +132,8 @@ static int find_mac(const struct nlattr *attr, void *arg)
 
 static int find_options(const struct nlattr *attr, void *arg)
 {
-	return mnl_attr_get_type(attr) == TCA_OPTIONS ? mnl_attr_parse_nested(attr, find_mac, arg) : MNL_CB_OK;
+	return mnl_attr_get_type(attr) == TCA_OPTIONS ? mnl_attr_parse_nested(attr, find_mac, arg)
+						      : MNL_CB_OK;
 }
 
 static int read_mac(const struct nlmsghdr *h, void *arg)

@@ -79,28 +79,30 @@ static int drop(struct bpf *b, const struct steer_key *k, int ifb)
 	return bpf_map_delete_elem(b->steer, k) && errno != ENOENT ? -errno : 0;
 }
 
-static int filter_add(struct bpf *b, int hook, struct mac mac, int ifb)
+/* After the entry, and in place of what led to another ifb. */
+static int filter_add(struct bpf *b, const struct steer_key *k, struct mac mac, int old, int ifb)
 {
-	int r = b->mirror ? mirror_add(b, hook, mac, ifb) : 0;
+	int r = old && old != ifb ? mirror_del(b, (int)k->ifindex, old) : 0;
 
-	errno = -r;
+	r = r ? r : mirror_add(b, (int)k->ifindex, mac, ifb);
+	if (r)
+		drop(b, k, 0);
 	return r;
 }
 
 int bpf_steer_add(struct bpf *b, int hook, struct mac mac, int ifb, struct err *e)
 {
 	struct steer_key k = key_of(hook, mac);
+	struct steer_value old;
+	char buf[18];
 	int seen, r = bpf_steer_observe(b, hook, mac, &seen, e);
 
 	if (r || seen == ifb)
 		return r;
-	if (put(b, &k, ifb, STEER_OPEN))
+	if (get(b, &k, &old) || put(b, &k, ifb, STEER_OPEN))
 		return failed(mac, "write", e);
-	if (!filter_add(b, hook, mac, ifb))
-		return 0;
-	r = failed(mac, "add the filter of", e);
-	drop(b, &k, 0);
-	return r;
+	r = b->mirror ? filter_add(b, &k, mac, (int)old.ifb, ifb) : 0;
+	return r ? err_sys(e, r, mac_str(mac, buf), "cannot add its flower filter: %s", strerror(-r)) : 0;
 }
 
 static uint64_t now_ns(void)
@@ -168,11 +170,10 @@ int steer_purge(struct bpf *b, int hook, struct err *e)
 {
 	struct steer_key at, next;
 	const struct steer_key *from = NULL;
-	struct steer_value v;
 
 	while (!bpf_map_get_next_key(b->steer, from, &next)) {
 		if (next.ifindex == (uint32_t)hook) {
-			if (get(b, &next, &v) || drop(b, &next, (int)v.ifb))
+			if (drop(b, &next, 0))
 				return err_sys(e, -errno, "steer", "cannot delete an entry: %s",
 					       strerror(errno));
 			continue;

@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <linux/if_link.h>
-#include <linux/net_namespace.h>
 #include <linux/rtnetlink.h>
 #include <netlink/route/link.h>
 #include <netlink/route/link/inet6.h>
@@ -90,7 +89,6 @@ static int set_mac(struct rtnl_link *link, struct mac mac)
  */
 static int fill(struct rtnl_link *link, const struct act *a, const char *kind, int parent)
 {
-	rtnl_link_set_name(link, a->port->name);
 	rtnl_link_set_group(link, GROUP_LIVE);
 	if (a->op->on == ON_IFB) {
 		rtnl_link_set_num_tx_queues(link, 1);
@@ -102,81 +100,136 @@ static int fill(struct rtnl_link *link, const struct act *a, const char *kind, i
 	return strcmp(kind, "bridge") != 0 ? set_mac(link, a->node->mac) : 0;
 }
 
-static struct nl_msg *nsid_msg(int type, int ns)
-{
-	struct nl_msg *msg = nlmsg_alloc_simple(type, 0);
-	struct rtgenmsg g = {.rtgen_family = AF_UNSPEC};
-
-	if (!msg)
-		return NULL;
-	if (nlmsg_append(msg, &g, sizeof(g), NLMSG_ALIGNTO) < 0)
-		goto nla_put_failure;
-	NLA_PUT_U32(msg, NETNSA_FD, (uint32_t)ns);
-	if (type == RTM_NEWNSID)
-		NLA_PUT_S32(msg, NETNSA_NSID, -1); /* any that is free */
-	return msg;
-
-nla_put_failure:
-	nlmsg_free(msg);
-	return NULL;
-}
-
-static int parse_nsid(const struct nlmsghdr *h, void *arg)
-{
-	struct nlattr *a = nlmsg_find_attr((struct nlmsghdr *)h, sizeof(struct rtgenmsg), NETNSA_NSID);
-
-	if (a)
-		*(int *)arg = nla_get_s32(a);
-	return a ? 0 : -EBADMSG;
-}
-
-static int get_nsid(struct act *a, int *ret)
-{
-	MSG_AUTO msg = nsid_msg(RTM_GETNSID, a->r->own);
-	struct extack x;
-	int rc;
-
-	if (!msg)
-		return err_nomem(a->e);
-	rc = sock_get(a->sk, msg, parse_nsid, ret, &x);
-	return rc ? act_fail(a, rc, &x) : 0;
-}
-
-/* The number by which the link's zone knows the daemon's own namespace; given now when it has none yet. */
-static int own_nsid(struct act *a, int *ret)
-{
-	int rc = get_nsid(a, ret);
-
-	if (rc || *ret >= 0)
-		return rc;
-	MSG_AUTO msg = nsid_msg(RTM_NEWNSID, a->r->own);
-	if (!msg)
-		return err_nomem(a->e);
-	rc = act_send(a, msg);
-	return rc ? rc : get_nsid(a, ret);
-}
-
-/*
- * The create message is sent in the namespace where the link is to be, with word of where its parent is: sent
- * in the parent's, kernels before 6.15 would not take a name that is in use there.
- */
-static int create(struct act *a, const char *kind, int parent)
+static int delete_index(struct act *a, int ifindex)
 {
 	LINK_AUTO link = rtnl_link_alloc();
 	struct nl_msg *request = NULL;
-	int nsid = -1, rc;
+
+	if (!link)
+		return err_nomem(a->e);
+	rtnl_link_set_ifindex(link, ifindex);
+	if (rtnl_link_build_delete_request(link, &request))
+		return err_nomem(a->e);
+	MSG_AUTO msg = request;
+	return act_send(a, msg);
+}
+
+/* Changing: want carries what is to change and nothing else. */
+
+static int change(struct act *a, struct rtnl_link *want)
+{
+	LINK_AUTO link = rtnl_link_alloc();
+	struct nl_msg *request = NULL;
+	int ifindex, rc;
+
+	if (!link || !want)
+		return err_nomem(a->e);
+	rc = act_ifindex(a, &ifindex);
+	if (rc)
+		return rc;
+	rtnl_link_set_ifindex(link, ifindex);
+	if (rtnl_link_build_change_request(link, want, 0, &request))
+		return err_nomem(a->e);
+	MSG_AUTO msg = request;
+	return act_send(a, msg);
+}
+
+/* Sends the create message in the daemon's own namespace, where the parent is; ns is where the link is to be.
+ */
+static int create_as(struct act *a, const char *name, const char *kind, int parent, int ns)
+{
+	LINK_AUTO link = rtnl_link_alloc();
+	struct nl_msg *request = NULL;
+	struct act own = *a;
 
 	if (!link || fill(link, a, kind, parent))
 		return err_nomem(a->e);
-	rc = parent && a->port->zone[0] ? own_nsid(a, &nsid) : 0;
-	if (rc)
-		return rc;
+	rtnl_link_set_name(link, name);
+	if (ns >= 0)
+		rtnl_link_set_ns_fd(link, ns);
 	if (rtnl_link_build_add_request(link, NLM_F_CREATE | NLM_F_EXCL, &request))
 		return err_nomem(a->e);
 	MSG_AUTO msg = request;
-	if (put_kind(msg, kind) || (nsid >= 0 && nla_put_s32(msg, IFLA_LINK_NETNSID, nsid)))
+	if (put_kind(msg, kind))
 		return err_nomem(a->e);
-	return act_send(a, msg);
+	own.sk = a->r->rt;
+	return act_send(&own, msg);
+}
+
+/* The new link's number, written where later operations look. */
+static int learn_named(struct act *a, struct nl_sock *sk, const char *name)
+{
+	struct port *port = (struct port *)op_port(&a->op->to, a->op->on);
+	struct link_view v;
+	struct extack x;
+	int rc = link_get(sk, 0, name, &v, &x);
+
+	if (rc)
+		return act_fail(a, rc, &x);
+	port->ifindex = v.sys.ifindex;
+	return 0;
+}
+
+static int learn_ifindex(struct act *a, struct nl_sock *sk)
+{
+	return learn_named(a, sk, a->port->name);
+}
+
+static bool name_is_free(struct act *a)
+{
+	struct link_view v;
+	struct extack x;
+
+	return link_get(a->sk, 0, a->port->name, &v, &x) == -ENODEV;
+}
+
+/* It would stay under a name that nobody knows. */
+static int give_name(struct act *a)
+{
+	LINK_AUTO want = rtnl_link_alloc();
+	struct act undo = *a;
+	struct err none;
+	int rc;
+
+	if (want)
+		rtnl_link_set_name(want, a->port->name);
+	rc = change(a, want);
+	undo.e = &none;
+	if (rc)
+		delete_index(&undo, a->port->ifindex);
+	return rc;
+}
+
+/*
+ * Kernels before 6.15 do not take a name that is in use where the message is sent, though the link is to be
+ * elsewhere: there it is made under an interim name.
+ */
+static int create_renamed(struct act *a, const char *kind, int parent, int ns)
+{
+	char name[IFNAMSIZ];
+	int rc;
+
+	node_interim_name(a->node->n, name);
+	rc = create_as(a, name, kind, parent, ns);
+	if (!rc)
+		rc = learn_named(a, a->sk, name);
+	return rc ? rc : give_name(a);
+}
+
+static int create(struct act *a, const char *kind, int parent)
+{
+	int ns, rc;
+
+	if (!a->port->zone[0])
+		return create_as(a, a->port->name, kind, parent, -1);
+	rc = netns_open(a->port->zone, &ns, a->e);
+	if (rc)
+		return rc;
+	rc = create_as(a, a->port->name, kind, parent, ns);
+	if (rc == -EEXIST && name_is_free(a))
+		rc = create_renamed(a, kind, parent, ns);
+	close(ns);
+	return rc;
 }
 
 static int parent_ifindex(struct act *a, int *ret)
@@ -186,20 +239,6 @@ static int parent_ifindex(struct act *a, int *ret)
 	parent.port = &a->node->parent;
 	parent.sk = a->r->rt;
 	return act_ifindex(&parent, ret);
-}
-
-/* The new link's number, written where later operations look. */
-static int learn_ifindex(struct act *a, struct nl_sock *sk)
-{
-	struct port *port = (struct port *)op_port(&a->op->to, a->op->on);
-	struct link_view v;
-	struct extack x;
-	int rc = link_get(sk, 0, port->name, &v, &x);
-
-	if (rc)
-		return act_fail(a, rc, &x);
-	port->ifindex = v.sys.ifindex;
-	return 0;
 }
 
 static int add_vnic(struct act *a)
@@ -287,20 +326,6 @@ static int sort_member(const struct sys_link *l, void *arg)
 	return 0;
 }
 
-static int delete_index(struct act *a, int ifindex)
-{
-	LINK_AUTO link = rtnl_link_alloc();
-	struct nl_msg *request = NULL;
-
-	if (!link)
-		return err_nomem(a->e);
-	rtnl_link_set_ifindex(link, ifindex);
-	if (rtnl_link_build_delete_request(link, &request))
-		return err_nomem(a->e);
-	MSG_AUTO msg = request;
-	return act_send(a, msg);
-}
-
 int link_del(struct act *a)
 {
 	int ifindex, rc = act_ifindex(a, &ifindex);
@@ -348,26 +373,6 @@ int link_sweep(struct act *a)
 	a->r->doomed = NULL;
 	a->r->doomed_count = 0;
 	return rc;
-}
-
-/* Changing: want carries what is to change and nothing else. */
-
-static int change(struct act *a, struct rtnl_link *want)
-{
-	LINK_AUTO link = rtnl_link_alloc();
-	struct nl_msg *request = NULL;
-	int ifindex, rc;
-
-	if (!link || !want)
-		return err_nomem(a->e);
-	rc = act_ifindex(a, &ifindex);
-	if (rc)
-		return rc;
-	rtnl_link_set_ifindex(link, ifindex);
-	if (rtnl_link_build_change_request(link, want, 0, &request))
-		return err_nomem(a->e);
-	MSG_AUTO msg = request;
-	return act_send(a, msg);
 }
 
 int link_mark(struct act *a)

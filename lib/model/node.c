@@ -30,6 +30,11 @@ void node_ifb_name(uint32_t n, char name[IFNAMSIZ])
 	snprintf(name, IFNAMSIZ, "vi%u", n);
 }
 
+void node_interim_name(uint32_t n, char name[IFNAMSIZ])
+{
+	snprintf(name, IFNAMSIZ, "vi+%u", n);
+}
+
 /* How long a full queue may take to drain, by rate: what a ping under load waits. Linear between the points.
  */
 static const struct {

@@ -90,6 +90,9 @@ struct node {
 
 /* The name of node n's ifb. */
 void node_ifb_name(uint32_t n, char name[IFNAMSIZ]);
+/* Its link's name until it has its own, where the kernel cannot make it under that; none that a user may
+ * give. */
+void node_interim_name(uint32_t n, char name[IFNAMSIZ]);
 
 /* The one place where a rate becomes HTB and leaf parameters (DESIGN 6). mtu: of the link, in bytes. */
 struct shape shape_for(uint64_t rate, uint32_t mtu);

@@ -31,6 +31,7 @@ start() {
 	complain "vnicd does not serve; its log:" "$(tail -20 "$VT_DIR/log")"
 }
 
+# shellcheck disable=SC2120
 stop() {
 	kill "-${1:-KILL}" "$(vt_daemon_pid)" 2>/dev/null || true
 	await_end
@@ -52,9 +53,8 @@ await_end() {
 # shellcheck disable=SC2016
 LOOK='
 mount -t sysfs sysfs /sys
-ip -d -j link show | jq -r ".[] | [\"link\", .ifname, .ifindex, .linkinfo.info_kind // \"-\", .address, .mtu,
-	(if .flags | index(\"UP\") then \"up\" else \"down\" end), .group, .ifalias // \"-\", .inet6_addr_gen_mode,
-	.linkinfo.info_data.mode // \"-\"] | map(tostring) | join(\" \")"
+ip -d -o link show | sed -E "s/^([0-9]+): ([^:@]+)@?[^:]*: <(.*)>/link \\2 \\1 \\3/; s/,?(LOWER_UP|NO-CARRIER|M-DOWN)//g
+	s/ (state|qdisc|promiscuity|allmulti|master|link-netns|link-netnsid) [^ ]+//g"
 ip -br addr show | sed "s/@[^ ]*//; s/^/addr /; s/ UP \| UNKNOWN \| DOWN \| LOWERLAYERDOWN / /; s/  */ /g"
 ip route show | sed "s/^/route /; s/ linkdown//"
 ip -6 route show | sed "s/^/route6 /; s/ pref medium//; s/ linkdown//"
@@ -66,7 +66,7 @@ for dev in $(ls /sys/class/net); do
 	case "$qdiscs" in *"htb 7fd0: dev $dev "*) tc class show dev "$dev" | sed "s/^/$dev /" ;; esac
 	case "$qdiscs" in *"clsact ffff: dev $dev "*)
 		for side in ingress egress; do
-			tc filter show dev "$dev" $side | sed "s/^/$dev $side /; s/ id [0-9]*//"
+			tc filter show dev "$dev" $side | sed "s/^/$dev $side /; s/ id [0-9]*//; s/:\[[0-9]*\]//"
 		done ;;
 	esac
 done'
@@ -79,10 +79,10 @@ steered() {
 
 	for map in "$VT_DIR"/bpf/*/*/steer; do
 		[[ -e $map ]] || continue
-		jq -nr --argjson links "$(in_ns h ip -j link show)" --argjson map "$(bpftool -j map dump pinned "$map")" '
-			def name($i): [$links[] | select(.ifindex == $i) | .ifname][0] // "ifindex \($i)";
-			$map[].formatted
-			| "steer \(name(.key.ifindex)) \(.key.mac) to \(name(.value.ifb)) \(.value.last)"'
+		awk 'NR == FNR { sub(/[:@].*/, "", $2); name[$1 + 0] = $2; next }
+			{ print "steer", $1 in name ? name[$1] : $1, $2, "to", $3 in name ? name[$3] : "ifindex " $3, $4 }' \
+			<(in_ns h ip -o link show) <(bpftool -j map dump pinned "$map" | sed 's/{"key"/\n&/g' | sed -nE \
+			's/.*"formatted":\{"key":\{"ifindex":([0-9]+),"mac":(\[[0-9,]+\]).*"ifb":([0-9]+),.*"last":([0-9]+).*/\1 \2 \3 \4/p')
 	done
 }
 
@@ -108,12 +108,12 @@ dump() {
 		steered
 		pins
 		told
-	} | sed -E 's/\bvi[0-9]+/viN/g; s/(vnicd:[-0-9a-f]+):[0-9]+/\1:N/; s/vnic-[0-9]+/vnic-N/; s/(link viN) [0-9]+ ifb [0-9a-f:]+/\1/
-		s/ +/ /g' | if [[ ${1:-} == remade ]]; then remade; else cat; fi | sort
+	} | sed -E 's/\bvi[0-9]+/viN/g; s/(vnicd:[-0-9a-f]+):[0-9]+/\1:N/; s/vnic-[0-9]+/vnic-N/; s/(link viN) [0-9]+ (.*ether) [^ ]+/\1 \2/
+		s/ bridge .* addrgenmode/ bridge addrgenmode/; s/ +/ /g' | if [[ ${1:-} == remade ]]; then remade; else cat; fi | sort
 }
 
 # Leaves out what a link that is made again has anew.
-remade() { sed -E 's/(link [^ ]+) [0-9]+ (macvlan)/\1 \2/; s/(link [^ ]+) [0-9]+ (bridge) [^ ]+/\1 \2/'; }
+remade() { sed -E 's/(link [^ ]+) [0-9]+ (.* macvlan )/\1 \2/; s/(link [^ ]+) [0-9]+ (.*ether) [^ ]+ (.* bridge )/\1 \2 \3/'; }
 
 # same WHAT A B: complains with the difference
 same() { [[ $2 == "$3" ]] || complain "$1:" "$(diff <(echo "$2") <(echo "$3"))"; }
@@ -167,27 +167,104 @@ run_faulty() {
 	rm -f "$VT_DIR/fault"
 }
 
-# fail_every_step NAME 'COMMAND' 'COMMAND THAT UNDOES IT': every step of the command fails. It must say so in one line,
-# change nothing, and work the next time.
+# fail_every_step NAME 'COMMAND' 'COMMAND THAT UNDOES IT' [remade]: every step of the command fails. It must say so in
+# one line, change nothing (remade: but that links were made again), and work the next time. A step that no longer
+# matters may fail in silence: then it is made up for by the next start.
 fail_every_step() {
-	local before after n status
+	local before after now n status
 
 	VNICD=$FAULTY
 	states "$2" "$3"
 	for ((n = 1; n < 100; n++)); do
 		stop
 		start VNICD_FAULT_FILE="$VT_DIR/fault" VNICD_FAIL_AT=$n
-		before=$(dump)
+		now=$(dump "${4:-}")
 		run_faulty "$2"
-		if [[ $status != 0 ]]; then
-			[[ $status == 2 ]] || complain "$1: step $n failed: status $status"
-			[[ $(wc -l <"$VT_DIR/stderr") == 1 ]] || complain "$1: step $n failed:" "$(cat "$VT_DIR/stderr")"
-			same "$1: step $n failed" "$before" "$(dump)"
-			eval "$2" || complain "$1: step $n failed, then given again: failed"
+		if [[ $status == 0 ]]; then
+			stop
+			start A=
+			same "$1: step $n failed in silence, started again" "$after" "$(dump remade)"
+			eval "$3"
+			break
 		fi
+		[[ $status == 2 ]] || complain "$1: step $n failed: status $status"
+		[[ $(wc -l <"$VT_DIR/stderr") == 1 ]] || complain "$1: step $n failed:" "$(cat "$VT_DIR/stderr")"
+		same "$1: step $n failed" "$now" "$(dump "${4:-}")"
+		eval "$2" || complain "$1: step $n failed, then given again: failed"
 		eval "$3" || complain "$1: step $n failed, then given again and undone: failed"
-		[[ $status != 0 ]] || break
 	done
 	((n > 2)) || complain "$1: not one step"
-	same "$1: failed at every step, in the end" "$(remade <<<"$before" | sort)" "$(dump remade)"
+	same "$1: failed at every step, in the end" "$before" "$(dump remade)"
+}
+
+# --- measuring --------------------------------------------------------------------------------------------------------
+
+# Two uncapped VNICs carry a steady stream beside every measurement: when that was disturbed, so was the measurement.
+control_make() {
+	vt_zone c1
+	vt_zone c2
+	adm create-vnic -l eth0 -p "zone=${VT}c1" control1
+	adm create-vnic -l eth0 -p "zone=${VT}c2" control2
+	vt_addr c1 control1 1 98
+	vt_addr c2 control2 2 98
+}
+control_start() {
+	vt_bg in_ns_to "$VT_DIR/control" c2 "$TOOLS/seqrecv" --port 7700 --seconds 30 --idle 500
+	CONTROL=$VT_PID
+	sleep 0.1
+	vt_bg in_ns_to "$VT_DIR/control.send" c1 "$TOOLS/seqsend" --host 10.98.0.2 --port 7700 --rate 5M --seconds 30
+	CONTROL_SENDER=$VT_PID
+}
+# True when it was disturbed: 8 ms are twice what a cap has saved up.
+control_end() {
+	vt_stop "$CONTROL_SENDER" INT
+	vt_until 30 vt_gone "$CONTROL" || vt_stop "$CONTROL"
+	awk '$1 == "lost" { lost = $2 } $1 == "gap_max_ms" { gap = $2 } END { exit !(gap == "" || lost > 0 || gap > 8) }' \
+		"$VT_DIR/control"
+}
+
+# Says a measured figure and its bounds: figure NAME VALUE LOW HIGH ("-": none)
+figure() { echo "$1 $2 $3 $4" >>"$VT_DIR/figures"; }
+figures_hold() { awk '($3 != "-" && $2 + 0 < $3 + 0) || ($4 != "-" && $2 + 0 > $4 + 0) { exit 1 }' "$VT_DIR/figures"; }
+
+# measured COMMAND...: what it says by figure must hold; up to three times while the control was disturbed, too.
+measured() {
+	local try
+
+	for try in 1 2 3; do
+		: >"$VT_DIR/figures"
+		control_start
+		"$@"
+		if control_end; then disturbed=1; else disturbed=0; fi
+		[[ -s $VT_DIR/figures ]] || complain "nothing was measured"
+		! figures_hold || return 0
+		[[ $disturbed == 1 ]] || break
+	done
+	[[ $disturbed == 0 ]] || skip "not measurable here: $(tr '\n' ';' <"$VT_DIR/figures")"
+	complain "name, figure, from, to:" "$(cat "$VT_DIR/figures")"
+}
+
+# streams SECONDS 'NAME FROM TO ADDRESS PORT KIND CAP'...: TCP at the same time; each as layer-2 rate over its cap.
+streams() {
+	local seconds=$1 name from to address port kind cap pids=() one
+
+	shift
+	for one; do
+		read -r name from to address port kind cap <<<"$one"
+		serve "$to" "$VT_DIR/stream.$name" "$port"
+		pids+=("$VT_PID")
+	done
+	for one; do
+		read -r name from to address port kind cap <<<"$one"
+		vt_bg in_ns_to "$VT_DIR/stream.$name.client" "$from" iperf3 -c "$address" -p "$port" -t "$seconds" -C cubic \
+			-l "$(block_for "$(bps "$cap")")"
+	done
+	for one in "${pids[@]}"; do
+		vt_until $((seconds * 10 + 40)) vt_gone "$one" || vt_stop "$one"
+	done
+	for one; do
+		read -r name from to address port kind cap <<<"$one"
+		figure "$name" "$(awk -v g="$(goodput "$VT_DIR/stream.$name")" -v r="$(l2_ratio "$kind")" -v c="$(bps "$cap")" \
+			'BEGIN { print g * r / c }')" 0.97 1.03
+	done
 }

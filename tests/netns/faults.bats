@@ -36,20 +36,20 @@ teardown() { vt_cleanup; }
 		adm create-vnic -l eth0 $NEW -p maxbw=20M,zone=${VT}z1 vnic2
 	}
 	make_two
-	fail_every_step 'delete two' 'adm delete-vnic vnic1 vnic2' make_two
+	fail_every_step 'delete two' 'adm delete-vnic vnic1 vnic2' make_two remade
 }
 
 @test "failing in set-linkprop: a cap comes, changes and goes" {
 	adm create-vnic -l eth0 $NEW -p zone=${VT}z1 vnic1
-	fail_every_step 'cap comes' 'adm set-linkprop -p maxbw=50M vnic1' 'adm reset-linkprop -p maxbw vnic1'
-	adm set-linkprop -p maxbw=50M vnic1
-	fail_every_step 'cap goes' 'adm reset-linkprop -p maxbw vnic1' 'adm set-linkprop -p maxbw=50M vnic1'
-	fail_every_step 'cap changes' 'adm set-linkprop -p maxbw=1G vnic1' 'adm set-linkprop -p maxbw=50M vnic1'
-	fail_every_step 'blocked' 'adm set-linkprop -p maxbw=blocked vnic1' 'adm set-linkprop -p maxbw=50M vnic1'
+	fail_every_step 'cap comes' 'adm set-linkprop -p maxbw=50G vnic1' 'adm reset-linkprop -p maxbw vnic1'
+	adm set-linkprop -p maxbw=50G vnic1
+	fail_every_step 'cap goes' 'adm reset-linkprop -p maxbw vnic1' 'adm set-linkprop -p maxbw=50G vnic1'
+	fail_every_step 'cap changes' 'adm set-linkprop -p maxbw=60G vnic1' 'adm set-linkprop -p maxbw=50G vnic1'
+	fail_every_step 'blocked' 'adm set-linkprop -p maxbw=blocked vnic1' 'adm set-linkprop -p maxbw=50G vnic1'
 }
 
 @test "failing in set-linkprop zone: there and back" {
-	adm create-vnic -l eth0 $NEW -p maxbw=50M vnic1 2>/dev/null
+	adm create-vnic -l eth0 $NEW -p maxbw=50G vnic1 2>/dev/null
 	fail_every_step 'into the zone' "adm set-linkprop -p zone=${VT}z1 vnic1" 'adm reset-linkprop -p zone vnic1 2>/dev/null'
 	adm set-linkprop -p zone=${VT}z1 vnic1
 	fail_every_step 'out of the zone' 'adm reset-linkprop -p zone vnic1' "adm set-linkprop -p zone=${VT}z1 vnic1"

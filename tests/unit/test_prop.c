@@ -35,7 +35,8 @@ START_TEST(a_property_is_refused_where_it_does_not_belong)
 	} rows[] = {
 		{CLASS_OTHER, "phys", "maxbw", "maxbw cannot be set on a phys link", -EOPNOTSUPP},
 		{CLASS_OTHER, "phys", "mtu", "mtu is read-only on a phys link", -EROFS},
-		{CLASS_ETHERSTUB, "etherstub", "zone", "zone cannot be set on an etherstub link", -EOPNOTSUPP},
+		{CLASS_ETHERSTUB, "etherstub", "zone", "zone cannot be set on an etherstub link",
+		 -EOPNOTSUPP},
 		{CLASS_VNIC, "vnic", "maxbv", "no such property maxbv: did you mean maxbw?", -ENOENT},
 		{CLASS_VNIC, "vnic", "colour", "no such property colour", -ENOENT},
 	};
