@@ -376,10 +376,12 @@ static int is_there(struct daemon *d, const struct vlink *v, struct err *e)
 	const char *zone = prop_zone(&v->props);
 	enum link_class class;
 	struct sys_link l;
-	int r = observe_find(d, zone, v->s.name, &l, NULL);
+	int r = observe_find(d, zone, v->s.name, &l, e);
 
 	if (r == 0 && vlink_of_sys(d, &l, &class) == v)
 		return 0;
+	if (r < 0 && r != -ENODEV && r != -ENOENT)
+		return r;
 	if (r == -ENOENT)
 		return err_user(e, r, v->s.name, "it is lost (zone %s is gone): only deleting it is possible",
 				zone);

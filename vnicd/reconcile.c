@@ -170,7 +170,7 @@ static int item_check(struct txn *t, struct item *it, struct err *e)
 		       node_differs(&it->want, &now));
 }
 
-/* Hooks that only what was taken back needed. */
+/* Hooks that only what was taken back needed, and those that what is back needs. */
 static void restore_hooks(struct txn *t)
 {
 	for (size_t i = 0; i < t->count; i++) {
@@ -180,11 +180,16 @@ static void restore_hooks(struct txn *t)
 		struct node cur = *n;
 		bool there = false;
 
-		if (n->class != CLASS_VNIC || !s || s->steered ||
-		    observe_hook(t->d, n->parent.ifindex, &there, NULL) < 0 || !there)
+		struct err e = {0};
+		char text[600];
+
+		if (n->class != CLASS_VNIC || !s || observe_hook(t->d, n->parent.ifindex, &there, NULL) < 0 ||
+		    there == (s->steered > 0))
 			continue;
-		if (op_emit(&ops, OP_HOOK_DEL, ON_PARENT, true, &cur, n) == 0)
-			apply_ops(t->d->kernel, &ops, NULL);
+		if (op_emit(&ops, there ? OP_HOOK_DEL : OP_HOOK_ADD, ON_PARENT, true, &cur, n) < 0 ||
+		    apply_ops(t->d->kernel, &ops, &e) < 0)
+			log_error(n->parent.name, "cannot put its hook back as it was: %s",
+				  err_str(&e, text, sizeof(text)));
 		op_list_free(&ops);
 	}
 }
@@ -567,6 +572,7 @@ static void in_zone(struct daemon *d, struct vlink *v, const char *zone, bool cr
 		goto out;
 	}
 	want_node(d, v, &it->have, &it->want);
+	/* A daemon that was killed before it raised the link. */
 	if (raise)
 		it->want.up = !v->s.down;
 	if (!it->have.link && !can_be_made(d, v, it->zone_gone, why, sizeof(why))) {
@@ -593,7 +599,7 @@ out:
 
 void reconcile_link(struct daemon *d, struct vlink *v, bool create)
 {
-	in_zone(d, v, prop_zone(&v->props), create, false);
+	in_zone(d, v, prop_zone(&v->props), create, create);
 }
 
 void reconcile_moved(struct daemon *d, struct vlink *v, const char *zone)

@@ -23,7 +23,7 @@ start() {
 	vt_daemon_args
 	vt_bg in_ns_log h env "$@" "$VNICD" "${VT_ARGS[@]}"
 	echo "$VT_PID" >"$VT_DIR/daemon"
-	disown "$VT_PID" # or the shell tells of every one that is killed
+	disown "$VT_PID" 2>/dev/null || true # or the shell tells of every one that is killed
 	for ((i = 0; i < 1000; i++)); do
 		[[ ! -S $VNICD_SOCKET ]] || return 0
 		sleep 0.01
@@ -52,26 +52,25 @@ await_end() {
 # One namespace: links, addresses, routes, qdiscs, classes, filters, programs. No counters.
 # shellcheck disable=SC2016
 LOOK='
-mount -t sysfs sysfs /sys
-ip -d -o link show | sed -E "s/^([0-9]+): ([^:@]+)@?[^:]*: <(.*)>/link \\2 \\1 \\3/; s/,?(LOWER_UP|NO-CARRIER|M-DOWN)//g
-	s/ (state|qdisc|promiscuity|allmulti|master|link-netns|link-netnsid) [^ ]+//g"
-ip -br addr show | sed "s/@[^ ]*//; s/^/addr /; s/ UP \| UNKNOWN \| DOWN \| LOWERLAYERDOWN / /; s/  */ /g"
-ip route show | sed "s/^/route /; s/ linkdown//"
-ip -6 route show | sed "s/^/route6 /; s/ pref medium//; s/ linkdown//"
-grep -s . /proc/sys/net/ipv6/conf/*/accept_ra | sed "s,.*conf/,accept_ra ,; s,/accept_ra:, ,"
-qdiscs=$(tc qdisc show | sed "s/direct_packets_stat [0-9]*//")
+ip -d -o link show | sed "s/^/link /"
+ip -br addr show | sed "s/^/addr /"
+ip route show | sed "s/^/route /"
+ip -6 route show | sed "s/^/route6 /"
+grep -s . /proc/sys/net/ipv6/conf/*/accept_ra
+"$1"
+qdiscs=$(tc qdisc show)
 echo "$qdiscs"
-for dev in $(ls /sys/class/net); do
-	"$1" --dev "$dev" | sed "s/^/$dev /"
-	case "$qdiscs" in *"htb 7fd0: dev $dev "*) tc class show dev "$dev" | sed "s/^/$dev /" ;; esac
-	case "$qdiscs" in *"clsact ffff: dev $dev "*)
+echo "$qdiscs" | while read -r _ kind handle _ dev _; do
+	case "$kind $handle" in
+	"htb 7fd0:") tc class show dev "$dev" | sed "s/^/$dev /" ;;
+	"clsact ffff:")
 		for side in ingress egress; do
-			tc filter show dev "$dev" $side | sed "s/^/$dev $side /; s/ id [0-9]*//; s/:\[[0-9]*\]//"
+			tc filter show dev "$dev" $side | sed "s/^/$dev $side /"
 		done ;;
 	esac
 done'
 
-look_at() { nsenter --net="/run/netns/$VT$1" unshare --mount sh -c "$LOOK" sh "$TOOLS/hooks" | sed "s/^/$1: /"; }
+look_at() { nsenter --net="/run/netns/$VT$1" sh -c "$LOOK" sh "$TOOLS/hooks" | sed -E "s/^/$1: /"; }
 
 # The steering entries: MAC, ifb by name, open or not
 steered() {
@@ -99,16 +98,19 @@ told() {
 
 # Everything. Numbers that a re-made object has anew are left out; ifindexes of VNICs too, with "remade".
 dump() {
-	local zone
+	local zones
 
+	zones=$(grep -vx p "$VT_DIR/zones")
 	{
-		while read -r zone; do
-			[[ $zone == p ]] || look_at "$zone"
-		done <"$VT_DIR/zones"
-		steered
-		pins
-		told
-	} | sed -E 's/\bvi[0-9]+/viN/g; s/(vnicd:[-0-9a-f]+):[0-9]+/\1:N/; s/vnic-[0-9]+/vnic-N/; s/(link viN) [0-9]+ (.*ether) [^ ]+/\1 \2/
+		# These two are all there is in most tests, and are looked at side by side.
+		cat <(look_at h) <(for zone in $(grep -vx h <<<"$zones"); do look_at "$zone"; done) <(steered; pins; told)
+	} | sed -E 's/: link ([0-9]+): ([^:@]+)@?[^:]*: <(.*)>/: link \2 \1 \3/
+		/: link/ { s/,?(LOWER_UP|NO-CARRIER|M-DOWN)//g
+			s/ (state|qdisc|promiscuity|allmulti|usedbcqueuelen|link-netns|link-netnsid) [^ ]+//g }
+		/: addr/ { s/@[^ ]*//; s/ (UP|UNKNOWN|DOWN|LOWERLAYERDOWN) / / }
+		s/ pref medium//; s/ linkdown//; s,/proc/sys/net/ipv6/conf/,,; s/direct_packets_stat [0-9]*//
+		/ filter / { s/ id [0-9]+//; s/:\[[0-9]+\]// }
+		s/\bvi[0-9]+/viN/g; s/(vnicd:[-0-9a-f]+):[0-9]+/\1:N/; s/vnic-[0-9]+/vnic-N/; s/(link viN) [0-9]+ (.*ether) [^ ]+/\1 \2/
 		s/ bridge .* addrgenmode/ bridge addrgenmode/; s/ +/ /g' | if [[ ${1:-} == remade ]]; then remade; else cat; fi | sort
 }
 
