@@ -103,6 +103,21 @@ there_and_back() {
 	in_ns h tc qdisc del dev eth0 clsact
 }
 
+@test "somebody deletes our ifb: the next change of the cap mends it, and without a cap nothing is swallowed" {
+	adm set-linkprop -p maxbw=50M vnic1
+	in_ns h ip link del "$(ifb)"
+	adm set-linkprop -p maxbw=60M vnic1
+	in_ns p ping -q -c 1 -W 2 10.99.0.9
+	in_ns h ip link del "$(ifb)"
+	adm reset-linkprop -p maxbw vnic1
+	[[ $(steered) == "" ]]
+	in_ns p ping -q -c 1 -W 2 10.99.0.9
+	adm set-linkprop -p maxbw=50M vnic1
+	in_ns h ip link del "$(ifb)"
+	adm delete-vnic vnic1
+	[[ $(steered) == "" && $(pins) == "pin steer" ]]
+}
+
 # --- changes under traffic ------------------------------------------------------------------------------------------------
 
 monitor() { vt_bg in_ns_to "$VT_DIR/monitor.$1" "$1" stdbuf -oL tc monitor; }
