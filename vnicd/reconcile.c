@@ -431,7 +431,8 @@ static void refresh(struct daemon *d, const struct op_list *list)
 	for (size_t i = 0; i < list->count; i++) {
 		const struct op *op = &list->ops[i];
 
-		if (op->kind == OP_LINK_ADD && !op_port(&op->to, op->on)->zone[0])
+		/* Which follows every addition; and makes ours what a killed daemon had only added. */
+		if (op->kind == OP_LINK_MARK && !op_port(&op->to, op->on)->zone[0])
 			observe_refresh(d, op_port(&op->to, op->on)->ifindex);
 		if ((op->kind == OP_LINK_DEL || op->kind == OP_LINK_DOOM) &&
 		    !op_port(&op->from, op->on)->zone[0])
