@@ -63,8 +63,12 @@ both_ways_1g() {
 
 mac() { in_ns "$1" ip -j link show "${1}0" | jq -r '.[0].address'; }
 
+measurable() { [[ -z ${SLOW_BUILD:-} ]] || skip "the sanitizers' build of the measuring tools is too slow for a flood"; }
+
 # flood_to ZONE CAP HIGH MAC...: floods from the wire; what arrives behind the VNIC's own program
 flood_to() {
+	# No figure: the sanitizers' build of the measuring tools is too slow for a flood.
+	[[ -z ${SLOW_BUILD:-} ]] || return 0
 	local to=$1 cap=$2 high=$3 mac pids=()
 
 	shift 3
@@ -84,11 +88,13 @@ flood_to() {
 
 @test "a UDP flood from the wire: at most 103 %" {
 	MEANWHILE=(true)
+	measurable
 	measured flood_to b 20M 1.03 "$(mac b)"
 }
 
 @test "unicast and broadcast floods together: at most 105 %" {
 	MEANWHILE=(true)
+	measurable
 	measured flood_to b 20M 1.05 "$(mac b)" ff:ff:ff:ff:ff:ff
 }
 
@@ -107,6 +113,7 @@ neighbours() {
 @test "ARP and neighbour discovery survive a flood of group frames" {
 	in_ns b ip addr add fd99::b/64 dev b0 nodad
 	MEANWHILE=(neighbours)
+	measurable
 	measured flood_to b 20M 1.05 ff:ff:ff:ff:ff:ff 33:33:00:00:00:01
 }
 
