@@ -44,6 +44,7 @@ TOOLS      := $(patsubst tests/tools/%.c,$(B)/tests/tools/%,$(wildcard tests/too
 
 .PHONY: all deps tested check check-unit check-netns asan demo bench install uninstall clean
 .PHONY: lint lint-format lint-tidy lint-cppcheck lint-shell lint-man
+MAKEFLAGS += --no-print-directory
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -130,6 +131,7 @@ deps:
 # --- tests. Packages first, so that nothing is built before its libraries are there. -------------------------------
 TESTED := $(PROGRAMS) $(B)/tests/vnicd $(UNIT) $(TOOLS)
 tested: $(TESTED)
+	@:
 
 check: suites = unit static golden netns
 check-unit: suites = unit static golden

@@ -76,6 +76,9 @@ same([map { split / , / } $properties =~ /^\.It Cm (.*)$/mg], \@rows, 'vnicadm.8
 for my $name ('vnicadm', 'vnicd') {
 	my $text = slurp("man/$name.8");
 
+	for my $title ('NAME', 'SYNOPSIS', 'DESCRIPTION', 'ENVIRONMENT', 'FILES', 'SEE ALSO') {
+		ok(section($text, 'Sh', $title) ne '', "$name.8: $title");
+	}
 	like(section($text, 'Sh', 'EXIT STATUS'), qr/^\.It 0\n.*^\.It 1\n.*^\.It 2\n/ms, "$name.8: EXIT STATUS");
 	like(section($text, 'Sh', 'EXAMPLES'), qr/^(?:\.Dl |\.Bd )/m, "$name.8: EXAMPLES");
 }

@@ -67,7 +67,7 @@ foreign() {
 	in_ns h tc filter show dev eth0
 	in_ns h tc filter show dev eth0 ingress
 	in_ns h tc filter show dev eth0 egress
-	in_ns h ip -d addr show dev eth0 | sed 's/promiscuity [0-9]* *//; s/allmulti [0-9]* *//; s/valid_lft.*//'
+	in_ns h ip -d addr show dev eth0 | sed -E 's/promiscuity [0-9]* *//; s/allmulti [0-9]* *//; s/valid_lft.*//; s/ (tentative|dadfailed)//'
 }
 
 there_and_back() {
