@@ -30,7 +30,6 @@ struct adopt {
 	UT_array *zones;   /* char *: every zone that something of ours may be in */
 	UT_array *orphans; /* struct node */
 	UT_array *pins;    /* struct node */
-	bool new_world;
 };
 
 static const UT_icd intent_icd = {.sz = sizeof(struct intent)};
@@ -73,6 +72,16 @@ static struct intent *intent_of(struct adopt *a, uint32_t n, const char *kind)
 }
 
 /* A link with our mark belongs to a row, or to a creation or deletion that did not come to its end. */
+/* Somebody may have moved it while no daemon was there to hear of it. Its own zone is looked into before others. */
+static void seen_in(struct vlink *v, const struct port *port, enum link_class class)
+{
+	if (class != CLASS_VNIC || v->seen)
+		return;
+	v->seen = true;
+	v->moved = strcmp(port->zone, prop_zone(&v->props)) != 0;
+	snprintf(v->place, sizeof(v->place), "%s", port->zone);
+}
+
 static int on_marked(const struct port *port, uint32_t n, enum link_class class, void *arg)
 {
 	struct adopt *a = arg;
@@ -80,8 +89,12 @@ static int on_marked(const struct port *port, uint32_t n, enum link_class class,
 	struct intent *i = intent_of(a, n, NULL);
 
 	/* Without a number only an intent can tell whose it is: see unmarked(). */
-	if (!n || vlink_by_n(a->d, n))
+	if (!n)
 		return 0;
+	if (vlink_by_n(a->d, n)) {
+		seen_in(vlink_by_n(a->d, n), port, class);
+		return 0;
+	}
 	if (class == CLASS_IFB && i) {
 		memcpy(o.port.name, i->name, sizeof(o.port.name));
 		memcpy(o.port.zone, i->zone, sizeof(o.port.zone));
@@ -121,6 +134,18 @@ static int on_pin(uint32_t n, int parent, void *arg)
 	return 0;
 }
 
+static void add_all_zones(struct adopt *a)
+{
+	UT_array *all;
+	char **z = NULL;
+
+	utarray_new(all, &ut_str_icd);
+	observe_zones(a->d, all);
+	while ((z = (char **)utarray_next(all, z)))
+		add_zone(a, *z);
+	utarray_free(all);
+}
+
 static int gather(struct adopt *a, struct err *e)
 {
 	struct vlink *v, *next;
@@ -132,6 +157,7 @@ static int gather(struct adopt *a, struct err *e)
 		return r;
 	HASH_ITER (hh_n, a->d->by_n, v, next)
 		add_zone(a, prop_zone(&v->props));
+	add_all_zones(a);
 	utarray_push_back(a->zones, &none);
 	r = observe_marked(a->d, (const char *const *)utarray_front(a->zones), on_marked, a, e);
 	while (r == 0 && (i = (struct intent *)utarray_next(a->intents, i)))
@@ -174,7 +200,7 @@ static void sweep_programs(struct adopt *a, struct node *o)
 	if (v && has_programs(v))
 		return;
 	if (v) {
-		snprintf(o->port.zone, sizeof(o->port.zone), "%s", prop_zone(&v->props));
+		snprintf(o->port.zone, sizeof(o->port.zone), "%s", vlink_zone(v));
 		memcpy(o->port.name, v->s.name, sizeof(o->port.name));
 	}
 	remove_leftover(a, OP_PROG_DEL, ON_LINK, o);
@@ -239,7 +265,7 @@ static void adopt_link(struct adopt *a, struct vlink *v)
 	if (moved)
 		reconcile_moved(a->d, v, moved->zone);
 	else
-		reconcile_link(a->d, v, a->new_world);
+		reconcile_link(a->d, v);
 }
 
 static int by_number(struct vlink *x, struct vlink *y)
@@ -256,11 +282,10 @@ static int adopt_in_order(struct adopt *a, struct err *e)
 
 	if (r < 0)
 		return r;
-	a->new_world = strcmp(before, d->world) != 0;
 	HASH_SRT(hh_n, d->by_n, by_number);
 	HASH_ITER (hh_n, d->by_n, v, next)
 		adopt_link(a, v);
-	if (a->new_world)
+	if (strcmp(before, d->world) != 0)
 		r = store_world_put(d->store, d->world, e);
 	if (r == 0 && utarray_len(a->intents))
 		r = store_intents_clear(d->store, e);

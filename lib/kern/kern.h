@@ -99,6 +99,8 @@ int kern_real_nsid(struct kernel *k, const char *zone, int *ret, struct err *e);
  * process in it. -ENOENT when neither can be found.
  */
 int kern_real_zone(struct kernel *k, int nsid, char ret[ZONE_MAX], struct err *e);
+/* Every other namespace that has a name or a process, each once; cb returns non-zero to stop. */
+int kern_real_zones(struct kernel *k, int (*cb)(const char *zone, void *arg), void *arg);
 
 /* Test helpers of the fake. fail_at: the apply call (counted from 1) that fails with -EIO; 0 = none. */
 void kern_fake_fail_at(struct kernel *k, unsigned call);

@@ -12,7 +12,9 @@
 #include <linux/rtnetlink.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+#include <utarray.h>
 
 static struct nl_msg *nsid_msg(int type, int fd)
 {
@@ -116,4 +118,61 @@ int kern_real_zone(struct kernel *k, int nsid, char ret[ZONE_MAX], struct err *e
 	    search(r, "/proc", "/proc/%.20s/ns/net", true, nsid, ret))
 		return 0;
 	return err_sys(e, -ENOENT, NULL, "namespace number %d has no name and no process", nsid);
+}
+
+struct walk {
+	UT_array *seen; /* ino_t */
+	int (*cb)(const char *zone, void *arg);
+	void *arg;
+};
+
+static int walk_one(struct walk *w, const char *zone)
+{
+	ino_t *i = NULL;
+	struct stat st;
+	int fd, rc;
+
+	if (netns_open(zone, &fd, NULL))
+		return 0;
+	rc = fstat(fd, &st);
+	close(fd);
+	while (!rc && (i = (ino_t *)utarray_next(w->seen, i)))
+		if (*i == st.st_ino)
+			return 0;
+	utarray_push_back(w->seen, &st.st_ino);
+	return rc ? 0 : w->cb(zone, w->arg);
+}
+
+static int walk_dir(struct walk *w, const char *dir, const char *format, bool numbers)
+{
+	char zone[ZONE_MAX];
+	DIR *d = opendir(dir);
+	struct dirent *x;
+	int rc = 0;
+
+	while (d && !rc && (x = readdir(d))) {
+		if (x->d_name[0] == '.' || (numbers && !isdigit((unsigned char)x->d_name[0])))
+			continue;
+		snprintf(zone, sizeof(zone), format, x->d_name);
+		rc = walk_one(w, zone);
+	}
+	if (d)
+		closedir(d);
+	return rc;
+}
+
+int kern_real_zones(struct kernel *k, int (*cb)(const char *zone, void *arg), void *arg)
+{
+	static const UT_icd ino_icd = {.sz = sizeof(ino_t)};
+	struct walk w = {.cb = cb, .arg = arg};
+	struct stat own;
+	int rc;
+
+	utarray_new(w.seen, &ino_icd);
+	if (!fstat(real_of(k)->own, &own))
+		utarray_push_back(w.seen, &own.st_ino);
+	rc = walk_dir(&w, "/run/netns", "%.200s", false);
+	rc = rc ? rc : walk_dir(&w, "/proc", "/proc/%.20s/ns/net", true);
+	utarray_free(w.seen);
+	return rc;
 }

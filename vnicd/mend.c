@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The queue of links to look at, and the back-off against whoever keeps changing them. Changes nothing itself. */
+#include "vnicd/mend.h"
+
+#include "vnicd/log.h"
+#include "vnicd/reconcile.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <utlist.h>
+
+static void touched(struct daemon *d, struct vlink *v, bool foreign)
+{
+	v->foreign |= foreign;
+	if (v->dirty)
+		return;
+	v->dirty = true;
+	LL_APPEND2(d->dirty, v, dirty_next);
+	sd_event_source_set_enabled(d->mend, SD_EVENT_ONESHOT);
+}
+
+static int on_wait_over(sd_event_source *source, uint64_t usec, void *arg)
+{
+	struct vlink *v = arg;
+	struct daemon *d = v->owner;
+
+	(void)source;
+	(void)usec;
+	v->repair_timer = sd_event_source_disable_unref(v->repair_timer);
+	reconcile_link(d, v);
+	return 0;
+}
+
+static void give_up(struct vlink *v, const char *what)
+{
+	v->trouble = TROUBLE_OVERRIDDEN;
+	snprintf(v->why, sizeof(v->why),
+		 "others changed it %d times in 10 minutes (last: %s): 'vnicadm reapply %s' puts it right", REPAIR_TIMES,
+		 what, v->s.name);
+	log_warning(v->s.name, "%s", v->why);
+}
+
+static void wait_then_mend(struct daemon *d, struct vlink *v, uint64_t us, const char *what)
+{
+	log_info(v->s.name, "others changed it again (%s): to be put right in %llu s", what,
+		 (unsigned long long)(us / 1000000));
+	v->owner = d;
+	if (sd_event_add_time_relative(d->event, &v->repair_timer, CLOCK_MONOTONIC, us, 0, on_wait_over, v) < 0)
+		reconcile_link(d, v);
+}
+
+static uint64_t now_us(struct daemon *d)
+{
+	uint64_t us = 0;
+
+	sd_event_now(d->event, CLOCK_MONOTONIC, &us);
+	return us;
+}
+
+/* Others changed it: at once, later, or not any more. */
+static void answer(struct daemon *d, struct vlink *v, const char *what)
+{
+	uint64_t us;
+
+	if (v->repair_timer || v->trouble == TROUBLE_OVERRIDDEN)
+		return;
+	us = repair_next(&v->repair, now_us(d));
+	if (us == REPAIR_NEVER) {
+		give_up(v, what);
+		return;
+	}
+	if (us) {
+		wait_then_mend(d, v, us, what);
+		return;
+	}
+	log_info(v->s.name, "others changed it (%s): put right", what);
+	reconcile_link(d, v);
+}
+
+static void look_at(struct daemon *d, struct vlink *v, bool foreign)
+{
+	char what[80];
+
+	if (!foreign || v->trouble == TROUBLE_LOST || v->trouble == TROUBLE_WAITING) {
+		reconcile_link(d, v);
+		return;
+	}
+	if (reconcile_differs(d, v, what, sizeof(what)))
+		answer(d, v, what);
+}
+
+static int on_mend(sd_event_source *source, void *arg)
+{
+	struct daemon *d = arg;
+
+	(void)source;
+	while (d->dirty) {
+		struct vlink *v = d->dirty;
+		bool foreign = v->foreign;
+
+		LL_DELETE2(d->dirty, v, dirty_next);
+		v->dirty = v->foreign = false;
+		look_at(d, v, foreign);
+	}
+	return 0;
+}
+
+int mend_start(struct daemon *d, struct err *e)
+{
+	int r = sd_event_add_defer(d->event, &d->mend, on_mend, d);
+
+	if (r < 0)
+		return err_sys(e, r, NULL, "cannot wait for work: %s", strerror(-r));
+	/* After the notifications that are waiting: one look for many of them. */
+	sd_event_source_set_priority(d->mend, SD_EVENT_PRIORITY_NORMAL + 10);
+	sd_event_source_set_enabled(d->mend, SD_EVENT_OFF);
+	d->touched = touched;
+	d->speed_changed = reconcile_percent;
+	return 0;
+}
+
+void mend_stop(struct daemon *d)
+{
+	d->mend = sd_event_source_disable_unref(d->mend);
+}
+
+int mend_now(struct daemon *d, struct vlink *v, struct err *e)
+{
+	v->repair = (struct repair){0};
+	v->repair_timer = sd_event_source_disable_unref(v->repair_timer);
+	v->trouble = TROUBLE_NONE;
+	reconcile_link(d, v);
+	if (v->trouble == TROUBLE_NONE)
+		return 0;
+	return err_user(e, -EAGAIN, v->s.name, "%s", v->why);
+}
