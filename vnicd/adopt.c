@@ -72,7 +72,8 @@ static struct intent *intent_of(struct adopt *a, uint32_t n, const char *kind)
 }
 
 /* A link with our mark belongs to a row, or to a creation or deletion that did not come to its end. */
-/* Somebody may have moved it while no daemon was there to hear of it. Its own zone is looked into before others. */
+/* Somebody may have moved it while no daemon was there to hear of it. Its own zone is looked into before
+ * others. */
 static void seen_in(struct vlink *v, const struct port *port, enum link_class class)
 {
 	if (class != CLASS_VNIC || v->seen)

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The queue of links to look at, and the back-off against whoever keeps changing them. Changes nothing itself. */
+/* The queue of links to look at, and the back-off against whoever keeps changing them. Changes nothing
+ * itself. */
 #include "vnicd/mend.h"
 
 #include "vnicd/log.h"
+#include "vnicd/observe.h"
 #include "vnicd/reconcile.h"
 
 #include <errno.h>
@@ -11,13 +13,20 @@
 #include <time.h>
 #include <utlist.h>
 
+/* So long after the first notification of several: a parent that goes takes its VNICs along, and tells it
+ * last. */
+#define GATHER_US 10000
+
 static void touched(struct daemon *d, struct vlink *v, bool foreign)
 {
-	v->foreign |= foreign;
+	*(foreign ? &v->foreign : &v->expected) = true;
 	if (v->dirty)
 		return;
 	v->dirty = true;
 	LL_APPEND2(d->dirty, v, dirty_next);
+	if (d->dirty != v)
+		return;
+	sd_event_source_set_time_relative(d->mend, GATHER_US);
 	sd_event_source_set_enabled(d->mend, SD_EVENT_ONESHOT);
 }
 
@@ -37,8 +46,8 @@ static void give_up(struct vlink *v, const char *what)
 {
 	v->trouble = TROUBLE_OVERRIDDEN;
 	snprintf(v->why, sizeof(v->why),
-		 "others changed it %d times in 10 minutes (last: %s): 'vnicadm reapply %s' puts it right", REPAIR_TIMES,
-		 what, v->s.name);
+		 "others changed it %d times in 10 minutes (last: %s): 'vnicadm reapply %s' puts it right",
+		 REPAIR_TIMES, what, v->s.name);
 	log_warning(v->s.name, "%s", v->why);
 }
 
@@ -47,7 +56,8 @@ static void wait_then_mend(struct daemon *d, struct vlink *v, uint64_t us, const
 	log_info(v->s.name, "others changed it again (%s): to be put right in %llu s", what,
 		 (unsigned long long)(us / 1000000));
 	v->owner = d;
-	if (sd_event_add_time_relative(d->event, &v->repair_timer, CLOCK_MONOTONIC, us, 0, on_wait_over, v) < 0)
+	if (sd_event_add_time_relative(d->event, &v->repair_timer, CLOCK_MONOTONIC, us, 0, on_wait_over, v) <
+	    0)
 		reconcile_link(d, v);
 }
 
@@ -83,25 +93,32 @@ static void look_at(struct daemon *d, struct vlink *v, bool foreign)
 {
 	char what[80];
 
+	/* A link that goes with its parent is told of first, while the parent is already out of the list. */
+	if (foreign && v->below)
+		observe_refresh(d, v->below->l.ifindex);
+	foreign = foreign && (v->below || v->s.class != CLASS_VNIC);
 	if (!foreign || v->trouble == TROUBLE_LOST || v->trouble == TROUBLE_WAITING) {
 		reconcile_link(d, v);
 		return;
 	}
 	if (reconcile_differs(d, v, what, sizeof(what)))
 		answer(d, v, what);
+	else
+		reconcile_hook(d, v);
 }
 
-static int on_mend(sd_event_source *source, void *arg)
+static int on_mend(sd_event_source *source, uint64_t usec, void *arg)
 {
 	struct daemon *d = arg;
 
 	(void)source;
+	(void)usec;
 	while (d->dirty) {
 		struct vlink *v = d->dirty;
-		bool foreign = v->foreign;
+		bool foreign = v->foreign && !v->expected;
 
 		LL_DELETE2(d->dirty, v, dirty_next);
-		v->dirty = v->foreign = false;
+		v->dirty = v->foreign = v->expected = false;
 		look_at(d, v, foreign);
 	}
 	return 0;
@@ -109,12 +126,10 @@ static int on_mend(sd_event_source *source, void *arg)
 
 int mend_start(struct daemon *d, struct err *e)
 {
-	int r = sd_event_add_defer(d->event, &d->mend, on_mend, d);
+	int r = sd_event_add_time_relative(d->event, &d->mend, CLOCK_MONOTONIC, GATHER_US, 1000, on_mend, d);
 
 	if (r < 0)
 		return err_sys(e, r, NULL, "cannot wait for work: %s", strerror(-r));
-	/* After the notifications that are waiting: one look for many of them. */
-	sd_event_source_set_priority(d->mend, SD_EVENT_PRIORITY_NORMAL + 10);
 	sd_event_source_set_enabled(d->mend, SD_EVENT_OFF);
 	d->touched = touched;
 	d->speed_changed = reconcile_percent;

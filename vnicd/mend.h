@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * When links of ours are looked at again: after notifications, after a wait when others keep changing them, on request.
- * What is then done is reconcile.c's.
+ * When links of ours are looked at again: after notifications, after a wait when others keep changing them,
+ * on request. What is then done is reconcile.c's.
  */
 #pragma once
 

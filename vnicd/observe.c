@@ -98,7 +98,8 @@ int observe_find(struct daemon *d, const char *zone, const char *name, struct sy
 
 int observe_vlink_sys(struct daemon *d, const struct vlink *v, struct sys_link *ret)
 {
-	int r = v->at.ifindex ? d->kernel->ops->link(d->kernel, vlink_zone(v), v->at.ifindex, NULL, ret, NULL) : -ENODEV;
+	int r = v->at.ifindex ? d->kernel->ops->link(d->kernel, vlink_zone(v), v->at.ifindex, NULL, ret, NULL)
+			      : -ENODEV;
 
 	return r == -ENODEV ? d->kernel->ops->link(d->kernel, vlink_zone(v), 0, v->s.name, ret, NULL) : r;
 }
@@ -183,7 +184,8 @@ static void touch_waiting(struct daemon *d)
 			d->touched(d, v, false);
 }
 
-/* Where somebody moved v to: a look into every namespace, since the kernel tells only in the words of the old one. */
+/* Where somebody moved v to: a look into every namespace, since the kernel tells only in the words of the old
+ * one. */
 struct search {
 	struct daemon *d;
 	struct vlink *v;
@@ -218,7 +220,8 @@ static void set_place(struct daemon *d, struct vlink *v, const char *zone)
 	v->moved = strcmp(zone, prop_zone(&v->props)) != 0;
 	snprintf(v->place, sizeof(v->place), "%s", zone);
 	if (v->moved)
-		log_info(v->s.name, "was moved to %s%s: it stays ours", zone[0] ? "zone " : "this namespace", zone);
+		log_info(v->s.name, "was moved to %s%s: it stays ours", zone[0] ? "zone " : "this namespace",
+			 zone);
 	d->touched(d, v, false);
 }
 
@@ -294,7 +297,7 @@ static void own_other(struct daemon *d, int ifindex)
 	}
 	if (!s)
 		return;
-	DL_SEARCH_SCALAR (s->above, first, hook, ifindex);
+	DL_SEARCH_SCALAR(s->above, first, hook, ifindex);
 	if (first)
 		d->touched(d, first, true);
 	DL_FOREACH (s->above, v)
@@ -378,7 +381,8 @@ static int on_resync(sd_event_source *source, uint64_t usec, void *arg)
 	return 0;
 }
 
-/* At most once in RESYNC_US, however often the kernel drops notifications: a storm must not be answered by dumps. */
+/* At most once in RESYNC_US, however often the kernel drops notifications: a storm must not be answered by
+ * dumps. */
 static void resync_soon(struct daemon *d)
 {
 	if (!d->resync)
@@ -415,7 +419,8 @@ static int watch_zones(struct daemon *d)
 {
 	if (mkdir("/run/netns", 0755) < 0 && errno != EEXIST)
 		return -errno;
-	return sd_event_add_inotify(d->event, &d->zones, "/run/netns", IN_CREATE | IN_MOVED_TO | IN_ATTRIB, on_zone_name, d);
+	return sd_event_add_inotify(d->event, &d->zones, "/run/netns", IN_CREATE | IN_MOVED_TO | IN_ATTRIB,
+				    on_zone_name, d);
 }
 
 int observe_start(struct daemon *d, struct err *e)

@@ -45,8 +45,9 @@ int observe_steers(struct daemon *d, int (*cb)(int parent, struct mac mac, void 
 int observe_pins(struct daemon *d, int (*cb)(uint32_t n, int parent, void *arg), void *arg, struct err *e);
 
 /*
- * Reads notifications from d->event from now on, of the own namespace and of the zones that have VNICs: d->touched() is
- * called for each link of ours that one may concern, d->speed_changed() for a parent with caps in percent.
+ * Reads notifications from d->event from now on, of the own namespace and of the zones that have VNICs:
+ * d->touched() is called for each link of ours that one may concern, d->speed_changed() for a parent with
+ * caps in percent.
  */
 int observe_start(struct daemon *d, struct err *e);
 /* Hears of v from now on in the zone it is in; ifindex: its number there. */

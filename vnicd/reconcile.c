@@ -164,6 +164,7 @@ static int item_check(struct txn *t, struct item *it, struct err *e)
 
 	if (r < 0)
 		return r;
+	it->ifindex = now.port.ifindex;
 	if (it->c.new ? node_equal(&it->want, &now) : !now.link && !now.ifb && !now.steer)
 		return 0;
 	return err_sys(e, -EIO, v->s.name,
@@ -538,7 +539,8 @@ static int bring_in_line(struct txn *t, struct err *e)
 }
 
 /* Is what v needs there? Else says what is missing. */
-static enum trouble missing(const struct daemon *d, const struct vlink *v, const struct item *it, char *why, size_t size)
+static enum trouble missing(const struct daemon *d, const struct vlink *v, const struct item *it, char *why,
+			    size_t size)
 {
 	char over[IFNAMSIZ];
 
@@ -673,13 +675,29 @@ bool reconcile_differs(struct daemon *d, struct vlink *v, char *what, size_t siz
 		return false;
 	if (look_for(d, v, NULL, &t.items[0], &e) == 0) {
 		want_node(d, v, &t.items[0].have, &t.items[0].want);
-		if (plan_hooks(&t, true, &e) == 0 && plan_node(&t.items[0].want, &t.items[0].have, &t.ops) == 0)
+		if (plan_node(&t.items[0].want, &t.items[0].have, &t.ops) == 0)
 			differs = t.ops.count > 0 || t.items[0].zone_gone;
 		if (differs)
 			snprintf(what, size, "%s", t.ops.count ? op_name(t.ops.ops[0].kind) : "its zone");
 	}
 	txn_done(&t);
 	return differs;
+}
+
+/* The hook of v's parent alone. */
+void reconcile_hook(struct daemon *d, struct vlink *v)
+{
+	struct change c = {.old = v, .new = v};
+	struct err e = {0};
+	struct txn t;
+
+	if (!v->hook || txn_open(&t, d, &c, 1, &e) < 0)
+		return;
+	t.items[0].want =
+		(struct node){.n = v->s.n, .class = v->s.class, .steer = true, .parent.ifindex = v->hook};
+	if (plan_hooks(&t, true, &e) == 0)
+		apply_ops(d->kernel, &t.ops, &e);
+	txn_done(&t);
 }
 
 /* The rows of a link that is not there now; the link itself follows as far as it can. */
@@ -736,7 +754,7 @@ void reconcile_percent(struct daemon *d, struct slink *parent)
 
 	if (speed == parent->speed || !speed)
 		return;
-	DL_FOREACH_SAFE (parent->above, v, next)
-		if (want_percent(v) && v->trouble == TROUBLE_NONE)
-			reconcile_link(d, v);
+	DL_FOREACH_SAFE(parent->above, v, next)
+	if (want_percent(v) && v->trouble == TROUBLE_NONE)
+		reconcile_link(d, v);
 }

@@ -20,13 +20,16 @@ struct change {
 int reconcile_run(struct daemon *d, struct change *changes, size_t count, struct err *e);
 
 /*
- * Brings a link that is in the world already in line with the kernel: it is adopted, mended or made, or it gets a
- * trouble: waiting without its parent, lost without its zone or when it cannot be made.
+ * Brings a link that is in the world already in line with the kernel: it is adopted, mended or made, or it
+ * gets a trouble: waiting without its parent, lost without its zone or when it cannot be made.
  */
 void reconcile_link(struct daemon *d, struct vlink *v);
 /* Is anything of v not as it should be? what: the first thing to do about it. Changes nothing. */
 bool reconcile_differs(struct daemon *d, struct vlink *v, char *what, size_t size);
-/* new in the place of old, a link that is not there: saved, and made if that is possible now. new's on success. */
+/* Puts back the program on the parent that v is steered by. */
+void reconcile_hook(struct daemon *d, struct vlink *v);
+/* new in the place of old, a link that is not there: saved, and made if that is possible now. new's on
+ * success. */
 int reconcile_store(struct daemon *d, struct vlink *old, struct vlink *new, struct err *e);
 /* The same for a link that an interrupted move may have left in zone. */
 void reconcile_moved(struct daemon *d, struct vlink *v, const char *zone);

@@ -77,7 +77,8 @@ void sampler_collect(struct daemon *d, struct vlink *v)
 	struct sys_link l;
 	struct node key;
 
-	if (v->trouble == TROUBLE_LOST || v->trouble == TROUBLE_WAITING || d->kernel->ops->link(d->kernel, zone, 0, v->s.name, &l, NULL) < 0)
+	if (v->trouble == TROUBLE_LOST || v->trouble == TROUBLE_WAITING ||
+	    d->kernel->ops->link(d->kernel, zone, 0, v->s.name, &l, NULL) < 0)
 		return;
 	if (d->kernel->ops->stats(d->kernel, zone, l.ifindex, &stats, NULL) == 0)
 		step_links(v, &stats);
@@ -192,7 +193,8 @@ static json_t *gather(struct daemon *d, const json_t *names)
 
 	d->kernel->ops->stats_all(d->kernel, gather_foreign, &g, NULL);
 	HASH_ITER (hh_n, d->by_n, v, next)
-		if (v->trouble != TROUBLE_LOST && v->trouble != TROUBLE_WAITING && asked_for(names, v->s.name))
+		if (v->trouble != TROUBLE_LOST && v->trouble != TROUBLE_WAITING &&
+		    asked_for(names, v->s.name))
 			json_array_append_new(g.rows, vlink_row(d, v));
 	return json_pack("{s:o}", "stats", sorted(g.rows));
 }

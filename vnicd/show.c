@@ -385,8 +385,7 @@ static uint32_t mtu_now(struct daemon *d, const struct vlink *v)
 	enum link_class class;
 	struct sys_link l;
 
-	if (observe_find(d, vlink_zone(v), v->s.name, &l, NULL) == 0 &&
-	    vlink_of_sys(d, &l, &class) == v)
+	if (observe_find(d, vlink_zone(v), v->s.name, &l, NULL) == 0 && vlink_of_sys(d, &l, &class) == v)
 		return l.mtu;
 	return want_mtu(d, v);
 }

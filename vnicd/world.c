@@ -36,7 +36,7 @@ struct vlink *vlink_copy(const struct vlink *v)
 	memset(&c->hh_name, 0, sizeof(c->hh_name));
 	memset(&c->hh_at, 0, sizeof(c->hh_at));
 	c->prev = c->next = c->dirty_next = NULL;
-	c->dirty = c->foreign = false;
+	c->dirty = c->foreign = c->expected = false;
 	c->repair = (struct repair){0};
 	c->repair_timer = NULL;
 	c->at.ifindex = 0;
@@ -267,11 +267,11 @@ static void claim(struct daemon *d, struct slink *s)
 {
 	struct vlink *v, *next;
 
-	DL_FOREACH_SAFE (d->waiting, v, next)
-		if (is_below(d, s, v)) {
-			detach(d, v);
-			attach(d, v, s);
-		}
+	DL_FOREACH_SAFE(d->waiting, v, next)
+	if (is_below(d, s, v)) {
+		detach(d, v);
+		attach(d, v, s);
+	}
 }
 
 static struct slink *slink_new(struct daemon *d, const struct sys_link *l)
@@ -313,7 +313,8 @@ void slink_drop(struct daemon *d, int ifindex)
 
 	if (!s)
 		return;
-	DL_FOREACH_SAFE (s->above, v, next) {
+	DL_FOREACH_SAFE(s->above, v, next)
+	{
 		detach(d, v);
 		attach(d, v, NULL);
 	}

@@ -25,36 +25,37 @@ struct vlink {
 	struct ident parent; /* of s.parent_row */
 	struct props props;
 	struct counter counters[CTR_COUNT];
-	int hook;		   /* ifindex of the parent whose hook steers to it, 0 none */
+	int hook; /* ifindex of the parent whose hook steers to it, 0 none */
 	enum trouble trouble;
-	char why[200];		   /* what the trouble is */
-	char warn[300];		   /* what the user should know; goes into WHY */
+	char why[200];  /* what the trouble is */
+	char warn[300]; /* what the user should know; goes into WHY */
 
-	struct slink *below;	   /* the link a VNIC is over; NULL while that is not there */
+	struct slink *below;       /* the link a VNIC is over; NULL while that is not there */
 	struct vlink *prev, *next; /* in below->above, or in daemon.waiting */
 
-	bool seen;		   /* at start: its link was found */
-	bool moved;		   /* somebody moved it: it is in place, not where its zone property says */
+	bool seen;  /* at start: its link was found */
+	bool moved; /* somebody moved it: it is in place, not where its zone property says */
 	char place[ZONE_MAX];
 	struct {
 		int nsid, ifindex;
-	} at;			   /* where it was seen last, in another namespace; ifindex 0: nowhere */
+	} at; /* where it was seen last, in another namespace; ifindex 0: nowhere */
 
-	bool dirty, foreign;	   /* to be looked at; because others changed it */
+	bool dirty;             /* to be looked at: */
+	bool foreign, expected; /* since others changed it; since its parent or zone did */
 	struct vlink *dirty_next;
 	struct repair repair;
 	sd_event_source *repair_timer; /* runs while a repair waits */
-	struct daemon *owner;	       /* for the timer */
+	struct daemon *owner;          /* for the timer */
 	UT_hash_handle hh_n, hh_name, hh_at;
 };
 
 /* A link of the own namespace. */
 struct slink {
 	struct sys_link l;
-	uint64_t speed;	     /* as last read for a percentage; bits/s, 0 none */
+	uint64_t speed;      /* as last read for a percentage; bits/s, 0 none */
 	unsigned steered;    /* VNICs steered through its hook */
 	struct vlink *above; /* the VNICs over it */
-	bool seen;	     /* in the dump that is being read */
+	bool seen;           /* in the dump that is being read */
 	UT_hash_handle hh, hh_name;
 };
 
@@ -68,11 +69,12 @@ struct daemon {
 	struct vlink *waiting; /* VNICs whose link below is not there */
 	struct vlink *dirty;   /* to be looked at when the notifications are read */
 	sd_event_source *notify, *resync, *mend, *zones;
-	/* Something about v may have changed; foreign: by others, and not by what became of its parent or zone. */
+	/* Something about v may have changed; foreign: by others, and not by what became of its parent or
+	 * zone. */
 	void (*touched)(struct daemon *d, struct vlink *v, bool foreign);
 	void (*speed_changed)(struct daemon *d, struct slink *parent);
 	struct stream *streams; /* live statistics going out */
-	char world[128];	/* boot id and namespace */
+	char world[128];        /* boot id and namespace */
 	char boot[64];
 };
 
