@@ -89,19 +89,30 @@ static void answer(struct daemon *d, struct vlink *v, const char *what)
 	reconcile_link(d, v);
 }
 
+static bool was_moved(struct daemon *d, struct vlink *v)
+{
+	bool before = v->moved;
+	char place[ZONE_MAX];
+
+	memcpy(place, v->place, sizeof(place));
+	return observe_locate(d, v) && (v->moved != before || strcmp(place, v->place) != 0);
+}
+
 static void look_at(struct daemon *d, struct vlink *v, bool foreign)
 {
+	bool zone_gone = false, differs;
 	char what[80];
 
 	/* A link that goes with its parent is told of first, while the parent is already out of the list. */
 	if (foreign && v->below)
 		observe_refresh(d, v->below->l.ifindex);
-	foreign = foreign && (v->below || v->s.class != CLASS_VNIC);
-	if (!foreign || v->trouble == TROUBLE_LOST || v->trouble == TROUBLE_WAITING) {
+	if (foreign && v->s.class == CLASS_VNIC)
+		foreign = v->below && !was_moved(d, v);
+	foreign = foreign && v->trouble != TROUBLE_LOST && v->trouble != TROUBLE_WAITING;
+	differs = foreign && reconcile_differs(d, v, &zone_gone, what, sizeof(what));
+	if (!foreign || zone_gone)
 		reconcile_link(d, v);
-		return;
-	}
-	if (reconcile_differs(d, v, what, sizeof(what)))
+	else if (differs)
 		answer(d, v, what);
 	else
 		reconcile_hook(d, v);

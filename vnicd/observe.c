@@ -215,25 +215,33 @@ static int search_zone(const char *zone, void *arg)
 	return s->found;
 }
 
-static void set_place(struct daemon *d, struct vlink *v, const char *zone)
+static void set_place(struct vlink *v, const char *zone)
 {
 	v->moved = strcmp(zone, prop_zone(&v->props)) != 0;
 	snprintf(v->place, sizeof(v->place), "%s", zone);
 	if (v->moved)
 		log_info(v->s.name, "was moved to %s%s: it stays ours", zone[0] ? "zone " : "this namespace",
 			 zone);
-	d->touched(d, v, false);
 }
 
-static void find_place(struct daemon *d, struct vlink *v)
+bool observe_locate(struct daemon *d, struct vlink *v)
 {
 	struct search s = {.d = d, .v = v};
+	struct sys_link l;
+	enum link_class class;
 
+	if (observe_vlink_sys(d, v, &l) == 0 && vlink_of_sys(d, &l, &class) == v)
+		return true;
 	kern_real_zones(d->kernel, search_zone, &s);
 	if (s.found)
-		set_place(d, v, s.zone);
-	else
-		d->touched(d, v, true);
+		set_place(v, s.zone);
+	return s.found;
+}
+
+static void came(struct daemon *d, struct vlink *v, const char *zone)
+{
+	set_place(v, zone);
+	d->touched(d, v, false);
 }
 
 static void own_gone(struct daemon *d, const struct kern_event *ev)
@@ -244,9 +252,7 @@ static void own_gone(struct daemon *d, const struct kern_event *ev)
 
 	slink_drop(d, ev->ifindex);
 	touch_waiting(d);
-	if (v && class == CLASS_VNIC && ev->new_ifindex && !vlink_zone(v)[0])
-		find_place(d, v);
-	else if (v)
+	if (v)
 		d->touched(d, v, true);
 }
 
@@ -279,7 +285,7 @@ static void own_link(struct daemon *d, const struct kern_event *ev)
 		d->speed_changed(d, s);
 	v = vlink_of_sys(d, &s->l, &class);
 	if (v && class == CLASS_VNIC && vlink_zone(v)[0])
-		set_place(d, v, "");
+		came(d, v, "");
 	else if (v)
 		d->touched(d, v, true);
 }
@@ -317,15 +323,12 @@ static void other_ns(struct daemon *d, const struct kern_event *ev)
 		return;
 	if (ev->gone) {
 		vlink_seen_at(d, v, 0, 0);
-		if (ev->new_ifindex)
-			find_place(d, v);
-		else
-			d->touched(d, v, true);
+		d->touched(d, v, true);
 	} else if (v == at) {
 		d->touched(d, v, true);
 	} else if (kern_real_zone(d->kernel, ev->nsid, zone, NULL) == 0) {
 		vlink_seen_at(d, v, ev->nsid, ev->ifindex);
-		set_place(d, v, zone);
+		came(d, v, zone);
 	}
 }
 

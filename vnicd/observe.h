@@ -52,5 +52,8 @@ int observe_pins(struct daemon *d, int (*cb)(uint32_t n, int parent, void *arg),
 int observe_start(struct daemon *d, struct err *e);
 /* Hears of v from now on in the zone it is in; ifindex: its number there. */
 void observe_place(struct daemon *d, struct vlink *v, int ifindex);
+/* Is v where it is thought to be? Else it is looked for in every namespace, and its place noted. False: it is
+ * gone. */
+bool observe_locate(struct daemon *d, struct vlink *v);
 /* Appends the name or path of every other namespace (char *). */
 void observe_zones(struct daemon *d, UT_array *zones);

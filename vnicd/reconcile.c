@@ -664,7 +664,7 @@ void reconcile_moved(struct daemon *d, struct vlink *v, const char *zone)
 	in_line(d, v, zone);
 }
 
-bool reconcile_differs(struct daemon *d, struct vlink *v, char *what, size_t size)
+bool reconcile_differs(struct daemon *d, struct vlink *v, bool *zone_gone, char *what, size_t size)
 {
 	struct change c = {.old = v, .new = v};
 	struct err e = {0};
@@ -676,9 +676,10 @@ bool reconcile_differs(struct daemon *d, struct vlink *v, char *what, size_t siz
 	if (look_for(d, v, NULL, &t.items[0], &e) == 0) {
 		want_node(d, v, &t.items[0].have, &t.items[0].want);
 		if (plan_node(&t.items[0].want, &t.items[0].have, &t.ops) == 0)
-			differs = t.ops.count > 0 || t.items[0].zone_gone;
+			differs = t.ops.count > 0;
+		*zone_gone = t.items[0].zone_gone;
 		if (differs)
-			snprintf(what, size, "%s", t.ops.count ? op_name(t.ops.ops[0].kind) : "its zone");
+			snprintf(what, size, "%s", op_name(t.ops.ops[0].kind));
 	}
 	txn_done(&t);
 	return differs;

@@ -24,8 +24,9 @@ int reconcile_run(struct daemon *d, struct change *changes, size_t count, struct
  * gets a trouble: waiting without its parent, lost without its zone or when it cannot be made.
  */
 void reconcile_link(struct daemon *d, struct vlink *v);
-/* Is anything of v not as it should be? what: the first thing to do about it. Changes nothing. */
-bool reconcile_differs(struct daemon *d, struct vlink *v, char *what, size_t size);
+/* Is anything of v not as it should be? what: the first thing to do about it; zone_gone: nobody but its zone
+ * is to blame. Changes nothing. */
+bool reconcile_differs(struct daemon *d, struct vlink *v, bool *zone_gone, char *what, size_t size);
 /* Puts back the program on the parent that v is steered by. */
 void reconcile_hook(struct daemon *d, struct vlink *v);
 /* new in the place of old, a link that is not there: saved, and made if that is possible now. new's on
