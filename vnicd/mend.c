@@ -16,6 +16,8 @@
 /* So long after the first notification of several: a parent that goes takes its VNICs along, and tells it
  * last. */
 #define GATHER_US 10000
+/* A link that is moved should have been told of in its new namespace by then. */
+#define ARRIVE_US 500000
 
 static void touched(struct daemon *d, struct vlink *v, bool foreign)
 {
@@ -38,8 +40,18 @@ static int on_wait_over(sd_event_source *source, uint64_t usec, void *arg)
 	(void)source;
 	(void)usec;
 	v->repair_timer = sd_event_source_disable_unref(v->repair_timer);
+	observe_locate(d, v);
 	reconcile_link(d, v);
 	return 0;
+}
+
+static void leaving(struct daemon *d, struct vlink *v)
+{
+	if (v->repair_timer)
+		return;
+	v->owner = d;
+	sd_event_add_time_relative(d->event, &v->repair_timer, CLOCK_MONOTONIC, ARRIVE_US, 0, on_wait_over,
+				   v);
 }
 
 static void give_up(struct vlink *v, const char *what)
@@ -143,6 +155,7 @@ int mend_start(struct daemon *d, struct err *e)
 		return err_sys(e, r, NULL, "cannot wait for work: %s", strerror(-r));
 	sd_event_source_set_enabled(d->mend, SD_EVENT_OFF);
 	d->touched = touched;
+	d->leaving = leaving;
 	d->speed_changed = reconcile_percent;
 	return 0;
 }

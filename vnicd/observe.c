@@ -241,7 +241,17 @@ bool observe_locate(struct daemon *d, struct vlink *v)
 static void came(struct daemon *d, struct vlink *v, const char *zone)
 {
 	set_place(v, zone);
+	v->repair_timer = sd_event_source_disable_unref(v->repair_timer);
 	d->touched(d, v, false);
+}
+
+/* Told of as gone long before it arrives where somebody moves it to. */
+static void went(struct daemon *d, struct vlink *v, const struct kern_event *ev)
+{
+	if (ev->new_ifindex)
+		d->leaving(d, v);
+	else
+		d->touched(d, v, true);
 }
 
 static void own_gone(struct daemon *d, const struct kern_event *ev)
@@ -253,7 +263,7 @@ static void own_gone(struct daemon *d, const struct kern_event *ev)
 	slink_drop(d, ev->ifindex);
 	touch_waiting(d);
 	if (v)
-		d->touched(d, v, true);
+		went(d, v, ev);
 }
 
 static void touch_above(struct daemon *d, struct slink *s, bool all)
@@ -323,7 +333,7 @@ static void other_ns(struct daemon *d, const struct kern_event *ev)
 		return;
 	if (ev->gone) {
 		vlink_seen_at(d, v, 0, 0);
-		d->touched(d, v, true);
+		went(d, v, ev);
 	} else if (v == at) {
 		d->touched(d, v, true);
 	} else if (kern_real_zone(d->kernel, ev->nsid, zone, NULL) == 0) {

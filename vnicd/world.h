@@ -72,6 +72,8 @@ struct daemon {
 	/* Something about v may have changed; foreign: by others, and not by what became of its parent or
 	 * zone. */
 	void (*touched)(struct daemon *d, struct vlink *v, bool foreign);
+	/* v is on its way to another namespace. */
+	void (*leaving)(struct daemon *d, struct vlink *v);
 	void (*speed_changed)(struct daemon *d, struct slink *parent);
 	struct stream *streams; /* live statistics going out */
 	char world[128];        /* boot id and namespace */

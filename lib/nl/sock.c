@@ -304,7 +304,7 @@ int sock_events(struct nl_sock *sk, sock_event_fn *fn, void *arg)
 
 	while (!rc) {
 		struct sockaddr_nl from = {0};
-		int nsid;
+		int nsid = SOCK_OWN_NS;
 
 		len = next_event(nl_socket_get_fd(sk), &buf, &room, &from, &nsid);
 		if (len <= 0) {
