@@ -92,7 +92,7 @@ done < <(grep . <<<"$libraries")
 result 'every source starts with an SPDX line' "$(
 	find Makefile .ci lib vnicd vnicadm tests man -type f ! -name '*.case' ! -name '*.varlink' -print0 |
 		while IFS= read -r -d '' file; do
-			head -n 2 "$file" | grep -q 'SPDX-License-Identifier: ' || echo "$file"
+			head -n 3 "$file" | grep -q 'SPDX-License-Identifier: ' || echo "$file"
 		done
 )"
 

@@ -23,9 +23,10 @@ vt_say() { printf '%s\n' "$*" >&2; }
 # Makes the host namespace, a temporary directory and a bpffs in it. Where ifb is a module it is loaded without devices:
 # by itself it would make two. VT_PREFIX: before the namespaces' names, where they have a /run/netns to themselves.
 vt_begin() {
-	VT=${VT_PREFIX-vt$$_}
 	modprobe -q ifb numifbs=0 2>/dev/null || true
 	VT_DIR=$(mktemp -d "${TMPDIR:-/tmp}/vnicd-test.XXXXXX")
+	# A pid would not do: it is used again, also while what it named is still there.
+	VT=${VT_PREFIX-vt${VT_DIR##*.}_}
 	export VT VT_DIR VNICD_SOCKET=$VT_DIR/vnicd.sock
 	echo "$VT" >"$VT_DIR/prefix"
 	: >"$VT_DIR/pids"
@@ -46,7 +47,8 @@ in_ns() { nsenter --net="/run/netns/$VT$1" "${@:2}"; }
 
 # A new zone; prints nothing. Its full name is $VT$1.
 vt_zone() {
-	ip netns add "$VT$1" && echo "$1" >>"$VT_DIR/zones"
+	ip netns add "$VT$1" || return
+	echo "$1" >>"$VT_DIR/zones"
 	in_ns "$1" ip link set lo up
 }
 

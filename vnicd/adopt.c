@@ -30,6 +30,7 @@ struct adopt {
 	UT_array *zones;   /* char *: every zone that something of ours may be in */
 	UT_array *orphans; /* struct node */
 	UT_array *pins;    /* struct node */
+	bool new_world;
 };
 
 static const UT_icd intent_icd = {.sz = sizeof(struct intent)};
@@ -71,7 +72,6 @@ static struct intent *intent_of(struct adopt *a, uint32_t n, const char *kind)
 	return NULL;
 }
 
-/* A link with our mark belongs to a row, or to a creation or deletion that did not come to its end. */
 /* Somebody may have moved it while no daemon was there to hear of it. Its own zone is looked into before
  * others. */
 static void seen_in(struct vlink *v, const struct port *port, enum link_class class)
@@ -83,6 +83,7 @@ static void seen_in(struct vlink *v, const struct port *port, enum link_class cl
 	snprintf(v->place, sizeof(v->place), "%s", port->zone);
 }
 
+/* A link with our mark belongs to a row, or to a creation or deletion that did not come to its end. */
 static int on_marked(const struct port *port, uint32_t n, enum link_class class, void *arg)
 {
 	struct adopt *a = arg;
@@ -266,7 +267,7 @@ static void adopt_link(struct adopt *a, struct vlink *v)
 	if (moved)
 		reconcile_moved(a->d, v, moved->zone);
 	else
-		reconcile_link(a->d, v);
+		(a->new_world ? reconcile_raise : reconcile_link)(a->d, v);
 }
 
 static int by_number(struct vlink *x, struct vlink *y)
@@ -283,10 +284,11 @@ static int adopt_in_order(struct adopt *a, struct err *e)
 
 	if (r < 0)
 		return r;
+	a->new_world = strcmp(before, d->world) != 0;
 	HASH_SRT(hh_n, d->by_n, by_number);
 	HASH_ITER (hh_n, d->by_n, v, next)
 		adopt_link(a, v);
-	if (strcmp(before, d->world) != 0)
+	if (a->new_world)
 		r = store_world_put(d->store, d->world, e);
 	if (r == 0 && utarray_len(a->intents))
 		r = store_intents_clear(d->store, e);

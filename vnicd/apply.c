@@ -26,8 +26,10 @@ static void pass_on_ifindex(struct op_list *list, size_t i)
 	}
 }
 
-/* Takes back the first count operations. What cannot be taken back is logged; the caller reads back
- * afterwards. */
+/*
+ * Takes back the first count operations. What cannot be taken back (a class of a link that had to be made
+ * again) is the caller's, who reads back afterwards.
+ */
 static void undo(struct kernel *k, struct op_list *list, size_t count)
 {
 	char text[600];
@@ -42,8 +44,8 @@ static void undo(struct kernel *k, struct op_list *list, size_t count)
 		inverse.to.port.ifindex = inverse.from.port.ifindex = 0;
 		inverse.to.ifb_port.ifindex = inverse.from.ifb_port.ifindex = 0;
 		if (k->ops->apply(k, &inverse, &e) < 0)
-			log_warning(op_port(&inverse.from, inverse.on)->name, "undo by %s failed: %s",
-				    op_name(inverse.kind), err_str(&e, text, sizeof(text)));
+			log_debug(op_port(&inverse.from, inverse.on)->name, "undo by %s failed: %s",
+				  op_name(inverse.kind), err_str(&e, text, sizeof(text)));
 	}
 }
 

@@ -3,7 +3,7 @@
 #include "vnicd/fault.h"
 
 #ifdef VNICD_TEST
-#include <unistd.h>
+#include <stdio.h>
 
 static unsigned env_number(const char *name)
 {
@@ -12,17 +12,34 @@ static unsigned env_number(const char *name)
 	return s ? (unsigned)strtoul(s, NULL, 10) : 0;
 }
 
+/* False: there is a file to be waited for, and it is not there. */
+static bool ask_file(unsigned *kill_at, unsigned *fail_at)
+{
+	const char *path = getenv("VNICD_FAULT_FILE");
+	FILE *f = path ? fopen(path, "re") : NULL;
+	unsigned at;
+
+	if (!f)
+		return !path;
+	if (fscanf(f, "kill %u", &at) == 1)
+		*kill_at = at;
+	else if (fscanf(f, "fail %u", &at) == 1)
+		*fail_at = at;
+	fclose(f);
+	return true;
+}
+
 int fault_step(const char *where, struct err *e)
 {
 	static unsigned step;
-	const char *file = getenv("VNICD_FAULT_FILE");
+	unsigned kill_at = env_number("VNICD_KILL_AT"), fail_at = env_number("VNICD_FAIL_AT");
 
-	if (file && access(file, F_OK) < 0)
+	step = ask_file(&kill_at, &fail_at) ? step + 1 : 0;
+	if (!step)
 		return 0;
-	step++;
-	if (step == env_number("VNICD_KILL_AT"))
+	if (step == kill_at)
 		raise(SIGKILL);
-	if (step == env_number("VNICD_FAIL_AT"))
+	if (step == fail_at)
 		return err_sys(e, -EIO, where, "made to fail at step %u", step);
 	return 0;
 }

@@ -14,7 +14,8 @@
 
 /*
  * Counts steps. $VNICD_KILL_AT=N: the daemon gets SIGKILL at step N. $VNICD_FAIL_AT=N: step N returns -EIO.
- * $VNICD_FAULT_FILE: both only while this file exists, so that a test can choose the command.
+ * $VNICD_FAULT_FILE: counted only while this file exists, so that a test can choose the command, and from 1
+ * again when it came back. It may say "kill N" or "fail N" instead of the environment.
  */
 int fault_step(const char *where, struct err *e);
 #else

@@ -173,7 +173,7 @@ static int item_check(struct txn *t, struct item *it, struct err *e)
 		       node_differs(&it->want, &now));
 }
 
-/* Hooks that only what was taken back needed. */
+/* Hooks that only what was taken back needed, and those that what is back needs. */
 static void restore_hooks(struct txn *t)
 {
 	for (size_t i = 0; i < t->count; i++) {
@@ -183,11 +183,16 @@ static void restore_hooks(struct txn *t)
 		struct node cur = *n;
 		bool there = false;
 
-		if (n->class != CLASS_VNIC || !s || s->steered ||
-		    observe_hook(t->d, n->parent.ifindex, &there, NULL) < 0 || !there)
+		struct err e = {0};
+		char text[600];
+
+		if (n->class != CLASS_VNIC || !s || observe_hook(t->d, n->parent.ifindex, &there, NULL) < 0 ||
+		    there == (s->steered > 0))
 			continue;
-		if (op_emit(&ops, OP_HOOK_DEL, ON_PARENT, true, &cur, n) == 0)
-			apply_ops(t->d->kernel, &ops, NULL);
+		if (op_emit(&ops, there ? OP_HOOK_DEL : OP_HOOK_ADD, ON_PARENT, true, &cur, n) < 0 ||
+		    apply_ops(t->d->kernel, &ops, &e) < 0)
+			log_error(n->parent.name, "cannot put its hook back as it was: %s",
+				  err_str(&e, text, sizeof(text)));
 		op_list_free(&ops);
 	}
 }
@@ -619,7 +624,7 @@ static int make_right(struct txn *t, struct vlink *v, struct err *e)
 }
 
 /* zone: where else it may be, or NULL. */
-static void in_line(struct daemon *d, struct vlink *v, const char *zone)
+static void in_line(struct daemon *d, struct vlink *v, const char *zone, bool raise)
 {
 	struct change c = {.old = v, .new = v};
 	char why[sizeof(v->why)], text[600];
@@ -639,11 +644,11 @@ static void in_line(struct daemon *d, struct vlink *v, const char *zone)
 	if (trouble != TROUBLE_NONE && v->moved) {
 		go_home(v);
 		txn_done(&t);
-		in_line(d, v, zone);
+		in_line(d, v, zone, raise);
 		return;
 	}
 	want_node(d, v, &t.items[0].have, &t.items[0].want);
-	if (zone)
+	if (raise)
 		t.items[0].want.up = !v->s.down;
 	if (trouble != TROUBLE_NONE) {
 		set_aside(&t, v);
@@ -656,12 +661,17 @@ static void in_line(struct daemon *d, struct vlink *v, const char *zone)
 
 void reconcile_link(struct daemon *d, struct vlink *v)
 {
-	in_line(d, v, NULL);
+	in_line(d, v, NULL, false);
+}
+
+void reconcile_raise(struct daemon *d, struct vlink *v)
+{
+	in_line(d, v, NULL, true);
 }
 
 void reconcile_moved(struct daemon *d, struct vlink *v, const char *zone)
 {
-	in_line(d, v, zone);
+	in_line(d, v, zone, true);
 }
 
 bool reconcile_differs(struct daemon *d, struct vlink *v, bool *zone_gone, char *what, size_t size)

@@ -24,6 +24,8 @@ int reconcile_run(struct daemon *d, struct change *changes, size_t count, struct
  * gets a trouble: waiting without its parent, lost without its zone or when it cannot be made.
  */
 void reconcile_link(struct daemon *d, struct vlink *v);
+/* The same, and up: in a new world, where a killed daemon may not have come to that. */
+void reconcile_raise(struct daemon *d, struct vlink *v);
 /* Is anything of v not as it should be? what: the first thing to do about it; zone_gone: nobody but its zone
  * is to blame. Changes nothing. */
 bool reconcile_differs(struct daemon *d, struct vlink *v, bool *zone_gone, char *what, size_t size);

@@ -121,29 +121,32 @@ int prog_tag(int prog_fd, uint8_t ret[static BPF_TAG_SIZE])
 	return 0;
 }
 
-static bool same_tag(uint32_t prog_id, const uint8_t *tag)
+/* No answer is not the answer no, here and below: what is there would be taken for gone. */
+static int same_tag(uint32_t prog_id, const uint8_t *tag, bool *ret)
 {
 	FD fd = bpf_prog_get_fd_by_id(prog_id);
 	uint8_t seen[BPF_TAG_SIZE];
+	int r = fd < 0 ? -errno : prog_tag(fd, seen);
 
-	return fd >= 0 && !prog_tag(fd, seen) && !memcmp(seen, tag, BPF_TAG_SIZE);
+	*ret = !r && !memcmp(seen, tag, BPF_TAG_SIZE);
+	return r == -ENOENT ? 0 : r;
 }
 
 /*
  * The link's own word on its ifindex is not enough, since every namespace counts from 1: the device of this
  * namespace has to know the program too.
  */
-static bool link_sits(const struct seat *s, const struct holder *h)
+static int link_sits(const struct seat *s, const struct holder *h, bool *ret)
 {
 	uint32_t ids[64], count = sizeof(ids) / sizeof(ids[0]);
 
-	if (h->ifindex != s->ifindex || h->attach != SIDES[s->side].tcx ||
-	    bpf_prog_query(s->ifindex, SIDES[s->side].tcx, 0, NULL, ids, &count))
-		return false;
-	for (uint32_t i = 0; i < count; i++)
-		if (ids[i] == h->prog_id)
-			return true;
-	return false;
+	if (h->ifindex != s->ifindex || h->attach != SIDES[s->side].tcx)
+		return 0;
+	if (bpf_prog_query(s->ifindex, SIDES[s->side].tcx, 0, NULL, ids, &count))
+		return errno == ENOENT || errno == ENODEV || errno == EINVAL ? 0 : -errno;
+	for (uint32_t i = 0; i < count && !*ret; i++)
+		*ret = ids[i] == h->prog_id;
+	return 0;
 }
 
 static struct bpf_tc_hook tc_hook(const struct seat *s)
@@ -159,21 +162,31 @@ static struct bpf_tc_opts tc_opts(void)
 		.sz = sizeof(struct bpf_tc_opts), .handle = FILTER_HANDLE, .priority = FILTER_PRIO};
 }
 
-static bool filter_sits(const struct seat *s, const struct holder *h)
+static int filter_sits(const struct seat *s, const struct holder *h, bool *ret)
 {
 	struct bpf_tc_hook hook = tc_hook(s);
 	struct bpf_tc_opts opts = tc_opts();
-	bool same = !bpf_tc_query(&hook, &opts) && opts.prog_id == h->prog_id;
+	int r = bpf_tc_query(&hook, &opts);
 
+	*ret = !r && opts.prog_id == h->prog_id;
 	forget_said(); /* of a filter that is not there, which is an answer like any other */
-	return same;
+	return r == -ENOENT || r == -ENODEV || r == -EINVAL ? 0 : r;
 }
 
-static bool sits(const struct seat *s, const struct holder *h)
+static int sits(const struct seat *s, const struct holder *h, bool *ret)
 {
+	*ret = false;
 	if (h->fd < 0 || s->ifindex <= 0)
-		return false;
-	return h->link ? link_sits(s, h) : filter_sits(s, h);
+		return 0;
+	return h->link ? link_sits(s, h, ret) : filter_sits(s, h, ret);
+}
+
+/* Does what the pin holds sit there, and is it the program with this tag? */
+static int sits_tagged(const struct seat *s, const struct holder *h, const uint8_t *tag, bool *ret)
+{
+	int r = sits(s, h, ret);
+
+	return r || !*ret ? r : same_tag(h->prog_id, tag, ret);
 }
 
 struct filters {
@@ -252,19 +265,16 @@ static int failed(const struct seat *s, int code, const char *what, struct err *
 int seat_observe(const struct seat *s, const uint8_t *tag, bool *ret, struct err *e)
 {
 	HOLDER h;
-	bool yield = false;
+	bool yield = false, there = false;
 	int r = holder_open(s->pin, &h);
 
+	r = r ? r : sits_tagged(s, &h, tag, &there);
 	if (r)
 		return failed(s, r, "cannot read the pinned program", e);
-	if (!sits(s, &h) || !same_tag(h.prog_id, tag)) {
-		*ret = false;
-		return 0;
-	}
-	r = h.link ? must_yield(s, &yield) : 0;
+	r = there && h.link ? must_yield(s, &yield) : 0;
 	if (r)
 		return failed(s, r, "cannot list its filters", e);
-	*ret = !yield;
+	*ret = there && !yield;
 	return 0;
 }
 
@@ -339,10 +349,14 @@ static int replace(const struct seat *s, const struct holder *old, int prog_fd)
 /* old stays open, and so attached, until the new one stands. */
 static int occupy(const struct seat *s, const struct holder *old, bool yield, int prog_fd)
 {
-	int r = -EINVAL;
+	bool there;
+	int r = sits(s, old, &there);
 
-	if (sits(s, old) && !(old->link && yield))
+	if (r)
+		return r;
+	if (there && !(old->link && yield))
 		return replace(s, old, prog_fd);
+	r = -EINVAL;
 	if (!yield)
 		r = link_take(s, prog_fd);
 	if (r == -EINVAL)
@@ -355,11 +369,12 @@ static int occupy(const struct seat *s, const struct holder *old, bool yield, in
 int seat_take(const struct seat *s, int prog_fd, const uint8_t *tag, struct err *e)
 {
 	HOLDER old;
-	bool yield = false;
+	bool yield = false, there = false;
 	int r = holder_open(s->pin, &old);
 
 	r = r ? r : must_yield(s, &yield);
-	if (!r && sits(s, &old) && same_tag(old.prog_id, tag) && !(old.link && yield))
+	r = r ? r : sits_tagged(s, &old, tag, &there);
+	if (!r && there && !(old.link && yield))
 		return 0;
 	r = r ? r : occupy(s, &old, yield, prog_fd);
 	return r ? failed(s, r, "cannot attach a program", e) : 0;
@@ -381,18 +396,22 @@ static int clsact_drop(const struct seat *s)
 	hook.attach_point = BPF_TC_INGRESS | BPF_TC_EGRESS;
 	++*s->acts;
 	r = bpf_tc_hook_destroy(&hook);
-	rmdir(s->mark);
-	return r == -ENOENT || r == -EINVAL || r == -ENODEV ? 0 : r;
+	if (r == -ENOENT || r == -EINVAL || r == -ENODEV)
+		r = 0;
+	if (!r)
+		rmdir(s->mark);
+	return r;
 }
 
 static int filter_leave(const struct seat *s, const struct holder *h)
 {
 	struct bpf_tc_hook hook = tc_hook(s);
 	struct bpf_tc_opts opts = tc_opts();
-	int r;
+	bool there;
+	int r = sits(s, h, &there);
 
-	if (!sits(s, h))
-		return 0;
+	if (r || !there)
+		return r;
 	++*s->acts;
 	r = bpf_tc_detach(&hook, &opts);
 	return r == -ENOENT ? 0 : r;

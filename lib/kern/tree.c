@@ -19,16 +19,44 @@
 #define DIRECT_QLEN   1000 /* frames that come between root and class; their device's own default may be 32 */
 #define DRAIN_STEP_NS 500000
 
+#define CODEL_FLOWS       128 /* 9 KB; the 1024 of its default take 70 */
+#define CODEL_TARGET_US   5000
+#define CODEL_INTERVAL_US 100000
+
+struct place;
+static int put_tbf(struct nl_msg *msg, const struct place *p);
+static int put_fq_codel(struct nl_msg *msg, const struct place *p);
+static int put_bfifo(struct nl_msg *msg, const struct place *p);
+
 /*
- * The two kinds of leaf. A qdisc of one handle cannot be replaced by another kind of the same handle, so the
- * second one has the next major number.
+ * The kinds of leaf, for each need the best first: what the kernel does not know is passed over, and what is
+ * there stays. A qdisc of one handle cannot be replaced by another kind of the same handle, so each has a
+ * major number of its own. below: the queue inside another leaf, which has a plain one without it.
  */
 static const struct leaf {
 	const char *kind;
-	uint32_t handle;
+	uint32_t handle, parent;
+	bool segment, below;
+	int (*put)(struct nl_msg *msg, const struct place *p);
 } leaves[] = {
-	[false] = {.kind = "bfifo", .handle = TREE_LEAF_MAJOR + 0x10000},
-	[true] = {.kind = "tbf", .handle = TREE_LEAF_MAJOR},
+	{.kind = "tbf", .handle = TREE_LEAF_MAJOR, .parent = CAP_ID, .segment = true, .put = put_tbf},
+	{.kind = "fq_codel", .handle = TREE_LEAF_MAJOR + 0x20000, .parent = CAP_ID, .put = put_fq_codel},
+	{.kind = "bfifo", .handle = TREE_LEAF_MAJOR + 0x10000, .parent = CAP_ID, .put = put_bfifo},
+	{.kind = "fq_codel",
+	 .handle = TREE_LEAF_MAJOR + 0x30000,
+	 .parent = TREE_LEAF_MAJOR + 1,
+	 .segment = true,
+	 .below = true,
+	 .put = put_fq_codel},
+};
+#define LEAVES (sizeof(leaves) / sizeof(*leaves))
+
+/* One leaf on its way to the kernel. */
+struct place {
+	const struct real *r;
+	const struct shape *shape;
+	uint32_t mtu;
+	bool fresh; /* it is made, not changed */
 };
 
 double tree_tick_ns(void)
@@ -130,12 +158,13 @@ nla_put_failure:
 	return -ENOMEM;
 }
 
-static int put_tbf(const struct real *r, struct nl_msg *msg, const struct shape *s)
+static int put_tbf(struct nl_msg *msg, const struct place *p)
 {
+	const struct shape *s = p->shape;
 	struct tc_tbf_qopt opt = {
 		.rate = rate_spec(RATE_OPEN / 8),
 		.limit = s->limit,
-		.buffer = to_ticks(r, s->seg_burst, RATE_OPEN),
+		.buffer = to_ticks(p->r, s->seg_burst, RATE_OPEN),
 	};
 	struct nlattr *nest = nla_nest_start(msg, TCA_OPTIONS);
 
@@ -149,13 +178,47 @@ nla_put_failure:
 	return -ENOMEM;
 }
 
-static int put_leaf(const struct real *r, struct nl_msg *msg, const struct shape *s)
+static int put_bfifo(struct nl_msg *msg, const struct place *p)
 {
-	struct tc_fifo_qopt opt = {.limit = s->limit};
+	struct tc_fifo_qopt opt = {.limit = p->shape->limit};
 
-	if (s->segment)
-		return put_tbf(r, msg, s);
 	return nla_put(msg, TCA_OPTIONS, sizeof(opt), &opt);
+}
+
+/*
+ * How long a flow's frames may wait before CoDel drops: two frames' time at least. Where the least queue
+ * holds less than its usual time, that of the smallest cap, since the leaf is not told of each change of a
+ * cap.
+ */
+static uint32_t codel_target(const struct place *p)
+{
+	bool least = p->shape->limit == shape_for(BW_MIN, p->mtu).limit;
+	uint64_t us = 2 * 8000000 * (uint64_t)(p->mtu + 14) / (least ? BW_MIN : p->shape->rate);
+
+	return us > CODEL_TARGET_US ? (uint32_t)us : CODEL_TARGET_US;
+}
+
+/*
+ * Bounded by the memory that frames take, which is never less than their bytes. Frames are dropped one at a
+ * time: half a flow's queue at once would leave the class idle.
+ */
+static int put_fq_codel(struct nl_msg *msg, const struct place *p)
+{
+	uint32_t target = codel_target(p);
+	struct nlattr *nest = nla_nest_start(msg, TCA_OPTIONS);
+
+	NLA_PUT_U32(msg, TCA_FQ_CODEL_MEMORY_LIMIT, p->shape->limit);
+	NLA_PUT_U32(msg, TCA_FQ_CODEL_TARGET, target);
+	NLA_PUT_U32(msg, TCA_FQ_CODEL_INTERVAL,
+		    2 * target > CODEL_INTERVAL_US ? 2 * target : CODEL_INTERVAL_US);
+	NLA_PUT_U32(msg, TCA_FQ_CODEL_DROP_BATCH_SIZE, 1);
+	if (p->fresh)
+		NLA_PUT_U32(msg, TCA_FQ_CODEL_FLOWS, CODEL_FLOWS);
+	nla_nest_end(msg, nest);
+	return 0;
+
+nla_put_failure:
+	return -ENOMEM;
 }
 
 /* Acts. */
@@ -211,27 +274,6 @@ int cap_set(struct act *a)
 int cap_del(struct act *a)
 {
 	return remove_at(a, RTM_DELTCLASS, TREE_MAJOR, CAP_ID);
-}
-
-/* Of the same kind it is changed in place; another kind takes its place in one step. */
-int leaf_set(struct act *a)
-{
-	const struct shape *s = act_shape(a);
-	const struct leaf *leaf = &leaves[s->segment];
-	struct where w = {.parent = CAP_ID, .handle = leaf->handle};
-	int rc = act_ifindex(a, &w.ifindex);
-
-	if (rc)
-		return rc;
-	MSG_AUTO msg = tc_msg(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE, &w, leaf->kind);
-	if (!msg || put_leaf(a->r, msg, s) < 0)
-		return err_nomem(a->e);
-	return act_send(a, msg);
-}
-
-int leaf_del(struct act *a)
-{
-	return remove_at(a, RTM_DELQDISC, CAP_ID, leaves[act_shape(a)->segment].handle);
 }
 
 /* Reading: single questions, no dumps; NLM_F_ECHO because kernels before 6.18 answer these by notification
@@ -298,10 +340,82 @@ static int ask_leaf(struct nl_sock *sk, int ifindex, struct seen *s, struct exta
 
 static const struct leaf *our_leaf(const struct seen *s)
 {
-	for (size_t i = 0; i < sizeof(leaves) / sizeof(*leaves); i++)
+	for (size_t i = 0; i < LEAVES; i++)
 		if (s->handle == leaves[i].handle && !strcmp(s->kind, leaves[i].kind))
 			return &leaves[i];
 	return NULL;
+}
+
+static int find_leaf(struct act *a, uint32_t parent, const struct leaf **ret)
+{
+	struct where w = {.parent = parent};
+	struct seen s = {};
+	struct extack x;
+	int rc = act_ifindex(a, &w.ifindex);
+
+	if (rc)
+		return rc;
+	rc = ask(a->sk, RTM_GETQDISC, &w, &s, &x);
+	if (rc)
+		return act_fail(a, rc, &x);
+	*ret = our_leaf(&s);
+	return 0;
+}
+
+static int leaf_send(struct act *a, const struct leaf *leaf, bool fresh)
+{
+	struct place p = {.r = a->r, .shape = act_shape(a), .mtu = a->node->mtu, .fresh = fresh};
+	struct where w = {.parent = leaf->parent, .handle = leaf->handle};
+	int rc = act_ifindex(a, &w.ifindex);
+
+	if (rc)
+		return rc;
+	MSG_AUTO msg = tc_msg(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE, &w, leaf->kind);
+	if (!msg || leaf->put(msg, &p) < 0)
+		return err_nomem(a->e);
+	return act_send(a, msg);
+}
+
+/* The first kind that the kernel has. */
+static int leaf_make(struct act *a, bool below)
+{
+	bool segment = act_shape(a)->segment;
+	int rc = below ? 0 : -ENOENT;
+
+	for (size_t i = 0; i < LEAVES; i++) {
+		if (leaves[i].segment != segment || leaves[i].below != below)
+			continue;
+		rc = leaf_send(a, &leaves[i], true);
+		if (rc != -ENOENT)
+			return rc;
+	}
+	return below ? 0 : rc;
+}
+
+/* Of the same kind it is changed in place; another kind takes its place in one step. */
+int leaf_set(struct act *a)
+{
+	const struct leaf *leaf, *below = NULL;
+	int rc = find_leaf(a, CAP_ID, &leaf);
+
+	if (rc)
+		return rc;
+	if (!leaf || leaf->segment != act_shape(a)->segment) {
+		rc = leaf_make(a, false);
+		return rc ? rc : leaf_make(a, true);
+	}
+	rc = leaf_send(a, leaf, false);
+	if (!rc && leaf->segment)
+		rc = find_leaf(a, leaf->handle + 1, &below);
+	return rc || !below ? rc : leaf_send(a, below, false);
+}
+
+int leaf_del(struct act *a)
+{
+	const struct leaf *leaf;
+	int rc = find_leaf(a, CAP_ID, &leaf);
+
+	return rc || !leaf ? rc : remove_at(a, RTM_DELQDISC, CAP_ID, leaf->handle);
 }
 
 struct view {
@@ -378,19 +492,37 @@ static void take_tbf(const struct seen *s, const struct view *v)
 		floor_ticks(v->r, usual, rate) == opt.buffer ? usual : to_bytes(v->r, opt.buffer, rate);
 }
 
-static void take_leaf(const struct seen *s, void *arg)
+static void take_bfifo(const struct seen *s, const struct view *v)
 {
-	const struct view *v = arg;
-	const struct leaf *leaf = our_leaf(s);
 	struct tc_fifo_qopt opt;
 
-	if (!leaf || !s->options)
+	if (nla_memcpy(&opt, s->options, sizeof(opt)) == (int)sizeof(opt))
+		v->tree->shape.limit = opt.limit;
+}
+
+/* Also of the one below a leaf: when the two limits differ, this one is the wrong one. */
+static void take_fq_codel(const struct seen *s, const struct view *v)
+{
+	struct nlattr *tb[TCA_FQ_CODEL_MAX + 1];
+
+	if (!nla_parse_nested(tb, TCA_FQ_CODEL_MAX, s->options, NULL) && tb[TCA_FQ_CODEL_MEMORY_LIMIT])
+		v->tree->shape.limit = nla_get_u32(tb[TCA_FQ_CODEL_MEMORY_LIMIT]);
+}
+
+static void take_leaf(const struct seen *s, void *arg)
+{
+	static const struct {
+		const char *kind;
+		void (*take)(const struct seen *s, const struct view *v);
+	} kinds[] = {{"tbf", take_tbf}, {"bfifo", take_bfifo}, {"fq_codel", take_fq_codel}};
+	const struct view *v = arg;
+
+	if (!our_leaf(s) || !s->options)
 		return;
 	v->tree->leaf = true;
-	if (leaf == &leaves[true])
-		take_tbf(s, v);
-	else if (nla_memcpy(&opt, s->options, sizeof(opt)) == (int)sizeof(opt))
-		v->tree->shape.limit = opt.limit;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (!strcmp(s->kind, kinds[i].kind))
+			kinds[i].take(s, v);
 }
 
 int tree_observe(const struct real *r, struct nl_sock *sk, int ifindex, uint32_t mtu,
@@ -398,17 +530,21 @@ int tree_observe(const struct real *r, struct nl_sock *sk, int ifindex, uint32_t
 {
 	struct where root = {.ifindex = ifindex, .parent = TC_H_ROOT};
 	struct where class = {.ifindex = ifindex, .handle = CAP_ID};
+	struct where leaf = {.ifindex = ifindex, .parent = CAP_ID};
+	struct where below = {.ifindex = ifindex, .parent = TREE_LEAF_MAJOR + 1};
 	struct tree tree = {};
 	struct view v = {.r = r, .mtu = mtu, .want = want, .tree = &tree};
 	struct seen seen_root = {}, seen_class = {.take = take_class, .arg = &v};
-	struct seen seen_leaf = {.take = take_leaf, .arg = &v};
+	struct seen seen_leaf = {.take = take_leaf, .arg = &v}, seen_below = seen_leaf;
 	int rc = ask(sk, RTM_GETQDISC, &root, &seen_root, x);
 
 	tree.root = seen_root.handle == TREE_MAJOR && !strcmp(seen_root.kind, "htb");
 	if (!rc && tree.root)
 		rc = ask(sk, RTM_GETTCLASS, &class, &seen_class, x);
 	if (!rc && tree.cap)
-		rc = ask_leaf(sk, ifindex, &seen_leaf, x);
+		rc = ask(sk, RTM_GETQDISC, &leaf, &seen_leaf, x);
+	if (!rc && tree.shape.segment)
+		rc = ask(sk, RTM_GETQDISC, &below, &seen_below, x);
 	if (!rc)
 		*ret = tree;
 	return rc;

@@ -4,7 +4,8 @@
 
 load common
 
-# Ten VNICs in zones of their own names: capped ones a to f and their uncapped peers u, w (eth0) and s, t (stub0).
+# Ten VNICs in zones of their own names: capped ones a to e, s and t with their uncapped peers u and w
+# (eth0), v and x (stub0).
 setup_file() {
 	vt_begin
 	vt_wire
@@ -13,6 +14,7 @@ setup_file() {
 	adm create-etherstub stub0
 	vnic a eth0 maxbw=50M 10
 	vnic b eth0 maxbw=40M,maxbw-rx=20M 11
+	vnic e eth0 maxbw=40M,maxbw-rx=200M 20
 	vnic c eth0 maxbw=30M 12
 	vnic d eth0 maxbw=60M,maxbw-tx=25M 13
 	vnic u eth0 "" 14
@@ -36,7 +38,7 @@ every_path() {
 	streams 4 \
 		"to-the-wire a p ${2}1 5301 $1 50M" "from-the-wire p b ${2}11 5302 $1 20M" \
 		"to-a-sibling d u ${2}14 5303 $1 25M" "from-a-sibling w c ${2}12 5304 $1 30M" \
-		"to-the-wire-with-rx-apart b p ${2}1 5305 $1 40M" \
+		"to-the-wire-with-rx-apart e p ${2}1 5305 $1 40M" \
 		"out-on-a-stub s v ${2}18 5306 $1 45M" "in-on-a-stub x t ${2}17 5307 $1 35M"
 }
 
@@ -162,7 +164,7 @@ ping_to() { in_ns_to "$1" "$2" ping -q -c 50 -i 0.06 -W 2 "$3"; }
 	stop
 	VNICD=$FAULTY start VNICD_DISABLE=tcx
 	local name
-	for name in a b c d s t; do
+	for name in a b c d e s t; do
 		adm reset-linkprop -p maxbw,maxbw-rx,maxbw-tx "${name}0"
 	done
 	[[ $(in_ns h "$TOOLS/hooks" --dev eth0) == $'tcx_ingress 0\ntcx_egress 0' ]]
@@ -170,6 +172,7 @@ ping_to() { in_ns_to "$1" "$2" ping -q -c 50 -i 0.06 -W 2 "$3"; }
 	adm set-linkprop -p maxbw=40M,maxbw-rx=20M b0
 	adm set-linkprop -p maxbw=30M c0
 	adm set-linkprop -p maxbw=60M,maxbw-tx=25M d0
+	adm set-linkprop -p maxbw=40M,maxbw-rx=200M e0
 	adm set-linkprop -p maxbw=45M s0
 	adm set-linkprop -p maxbw=35M t0
 	[[ $(in_ns h "$TOOLS/hooks" --dev eth0) == $'tcx_ingress 0\ntcx_egress 0' ]]
@@ -181,7 +184,7 @@ ping_to() { in_ns_to "$1" "$2" ping -q -c 50 -i 0.06 -W 2 "$3"; }
 	stop
 	VNICD=$FAULTY start VNICD_DISABLE=tcx
 	grep 'adopted' "$VT_DIR/log" | tail -1 | grep -q ' 0 modifying acts'
-	for name in a b c d s t; do
+	for name in a b c d e s t; do
 		adm reset-linkprop -p maxbw,maxbw-rx,maxbw-tx "${name}0"
 	done
 	! in_ns h tc qdisc show | grep -q clsact || complain "a clsact of ours stayed"

@@ -23,7 +23,7 @@ start() {
 	vt_daemon_args
 	vt_bg in_ns_log h env "$@" "$VNICD" "${VT_ARGS[@]}"
 	echo "$VT_PID" >"$VT_DIR/daemon"
-	disown "$VT_PID" # or the shell tells of every one that is killed
+	disown "$VT_PID" 2>/dev/null || true # or the shell tells of every one that is killed
 	for ((i = 0; i < 1000; i++)); do
 		[[ ! -S $VNICD_SOCKET ]] || return 0
 		sleep 0.01
@@ -52,26 +52,25 @@ await_end() {
 # One namespace: links, addresses, routes, qdiscs, classes, filters, programs. No counters.
 # shellcheck disable=SC2016
 LOOK='
-mount -t sysfs sysfs /sys
-ip -d -o link show | sed -E "s/^([0-9]+): ([^:@]+)@?[^:]*: <(.*)>/link \\2 \\1 \\3/; s/,?(LOWER_UP|NO-CARRIER|M-DOWN)//g
-	s/ (state|qdisc|promiscuity|allmulti|master|link-netns|link-netnsid) [^ ]+//g"
-ip -br addr show | sed "s/@[^ ]*//; s/^/addr /; s/ UP \| UNKNOWN \| DOWN \| LOWERLAYERDOWN / /; s/  */ /g"
-ip route show | sed "s/^/route /; s/ linkdown//"
-ip -6 route show | sed "s/^/route6 /; s/ pref medium//; s/ linkdown//"
-grep -s . /proc/sys/net/ipv6/conf/*/accept_ra | sed "s,.*conf/,accept_ra ,; s,/accept_ra:, ,"
-qdiscs=$(tc qdisc show | sed "s/direct_packets_stat [0-9]*//")
+ip -d -o link show | sed "s/^/link /"
+ip -br addr show | sed "s/^/addr /"
+ip route show | sed "s/^/route /"
+ip -6 route show | sed "s/^/route6 /"
+grep -s . /proc/sys/net/ipv6/conf/*/accept_ra
+"$1"
+qdiscs=$(tc qdisc show)
 echo "$qdiscs"
-for dev in $(ls /sys/class/net); do
-	"$1" --dev "$dev" | sed "s/^/$dev /"
-	case "$qdiscs" in *"htb 7fd0: dev $dev "*) tc class show dev "$dev" | sed "s/^/$dev /" ;; esac
-	case "$qdiscs" in *"clsact ffff: dev $dev "*)
+echo "$qdiscs" | while read -r _ kind handle _ dev _; do
+	case "$kind $handle" in
+	"htb 7fd0:") tc class show dev "$dev" | sed "s/^/$dev /" ;;
+	"clsact ffff:")
 		for side in ingress egress; do
-			tc filter show dev "$dev" $side | sed "s/^/$dev $side /; s/ id [0-9]*//; s/:\[[0-9]*\]//"
+			tc filter show dev "$dev" $side | sed "s/^/$dev $side /"
 		done ;;
 	esac
 done'
 
-look_at() { nsenter --net="/run/netns/$VT$1" unshare --mount sh -c "$LOOK" sh "$TOOLS/hooks" | sed "s/^/$1: /"; }
+look_at() { nsenter --net="/run/netns/$VT$1" sh -c "$LOOK" sh "$TOOLS/hooks" | sed -E "s/^/$1: /"; }
 
 # The steering entries: MAC, ifb by name, open or not
 steered() {
@@ -88,27 +87,39 @@ steered() {
 
 pins() { find "$VT_DIR/bpf" -mindepth 3 | sed 's,.*/,pin ,'; }
 
+# Which links are the same as before; our ifbs are nobody else's.
+indexes() {
+	local zone
+
+	while read -r zone; do
+		in_ns "$zone" ip -o link show | sed -nE "s/^([0-9]+): ([^:@]+).*/$zone \\2 \\1/; / vi[0-9]+ /!p"
+	done <"$VT_DIR/zones"
+}
+
 # What the daemon says, and what it keeps on disk
 told() {
 	adm show-vnic -o link,over,mactype,macvalue,bandwidth,mtu,zone,state
 	adm show-etherstub
-	adm show-link -a -o link,class,mtu,over
+	adm show-link -a -o link,class,mtu,over | sed -E 's/^vi[0-9]+ +/viN /; s/ +/ /g'
 	sqlite3 -readonly "$VT_DIR/state/state.db" 'SELECT "intent", * FROM intent; SELECT "prop", name, key, value
 		FROM prop JOIN link USING (n); SELECT "row", class, name FROM link'
 }
 
 # Everything. Numbers that a re-made object has anew are left out; ifindexes of VNICs too, with "remade".
 dump() {
-	local zone
+	local zones
 
+	zones=$(grep -vx p "$VT_DIR/zones")
 	{
-		while read -r zone; do
-			[[ $zone == p ]] || look_at "$zone"
-		done <"$VT_DIR/zones"
-		steered
-		pins
-		told
-	} | sed -E 's/\bvi[0-9]+/viN/g; s/(vnicd:[-0-9a-f]+):[0-9]+/\1:N/; s/vnic-[0-9]+/vnic-N/; s/(link viN) [0-9]+ (.*ether) [^ ]+/\1 \2/
+		# These two are all there is in most tests, and are looked at side by side.
+		cat <(look_at h) <(for zone in $(grep -vx h <<<"$zones"); do look_at "$zone"; done) <(steered; pins; told)
+	} | sed -E 's/: link ([0-9]+): ([^:@]+)@?[^:]*: <(.*)>/: link \2 \1 \3/
+		/: link/ { s/,?(LOWER_UP|NO-CARRIER|M-DOWN)//g
+			s/ (state|qdisc|promiscuity|allmulti|usedbcqueuelen|link-netns|link-netnsid) [^ ]+//g }
+		/: addr/ { s/@[^ ]*//; s/ (UP|UNKNOWN|DOWN|LOWERLAYERDOWN) / / }
+		s/ pref medium//; s/ linkdown//; s,/proc/sys/net/ipv6/conf/,,; s/direct_packets_stat [0-9]*//
+		/ filter / { s/ id [0-9]+//; s/:\[[0-9]+\]// }
+		s/\bvi[0-9]+/viN/g; s/(vnicd:[-0-9a-f]+):[0-9]+/\1:N/; s/vnic-[0-9]+/vnic-N/; s/(link viN) [0-9]+ (.*ether) [^ ]+/\1 \2/
 		s/ bridge .* addrgenmode/ bridge addrgenmode/; s/ +/ /g' | if [[ ${1:-} == remade ]]; then remade; else cat; fi | sort
 }
 
@@ -123,26 +134,23 @@ same() { [[ $2 == "$3" ]] || complain "$1:" "$(diff <(echo "$2") <(echo "$3"))";
 # kill_every_step NAME 'COMMAND' 'COMMAND THAT UNDOES IT': the daemon is killed at every step of the command. What the
 # next daemon finds must be wholly there or not at all, what was acknowledged wholly; the command then works.
 kill_every_step() {
-	local before after now n status
+	local before after told now n status
 
-	VNICD=$FAULTY
 	states "$2" "$3"
 	for ((n = 1; n < 100; n++)); do
-		stop
-		start VNICD_FAULT_FILE="$VT_DIR/fault" VNICD_KILL_AT=$n
-		run_faulty "$2"
+		run_faulty "kill $n" "$2"
 		if ! vt_gone "$(vt_daemon_pid)"; then
 			eval "$3"
 			break
 		fi
 		await_end
-		start A=
+		start_faulty
 		now=$(dump remade)
 		if [[ $now != "$after" ]]; then
 			[[ $status != 0 ]] || same "$1: acknowledged, then killed at step $n" "$after" "$now"
 			same "$1: killed at step $n" "$before" "$now"
 			eval "$2" || complain "$1: killed at step $n, then given again: failed"
-			same "$1: killed at step $n, then given again" "$after" "$(dump remade)"
+			same "$1: killed at step $n, then given again" "$told" "$(told)"
 		fi
 		eval "$3" || complain "$1: killed at step $n, then undone: failed"
 	done
@@ -150,46 +158,93 @@ kill_every_step() {
 	same "$1: killed at every step, in the end" "$before" "$(dump remade)"
 }
 
+# The test build, which dies or fails at a step as the file says.
+start_faulty() { VNICD=$FAULTY start VNICD_FAULT_FILE="$VT_DIR/fault" "$@"; }
+
+# run_faulty FAULT COMMAND: its status in $status
+run_faulty() {
+	echo "$1" >"$VT_DIR/fault"
+	status=0
+	eval "$2" 2>"$VT_DIR/stderr" || status=$?
+	rm -f "$VT_DIR/fault"
+}
+
 # What there is before and after a command, in $before and $after
 states() {
 	before=$(dump remade)
 	eval "$1"
 	after=$(dump remade)
+	told=$(told)
 	eval "$2"
 	same "there and back" "$before" "$(dump remade)"
 	[[ $before != "$after" ]] || complain "$1 changes nothing"
 }
 
-run_faulty() {
-	: >"$VT_DIR/fault"
-	status=0
-	eval "$1" 2>"$VT_DIR/stderr" || status=$?
-	rm -f "$VT_DIR/fault"
+# kill_at_calls NAME EVERY 'COMMAND' 'COMMAND THAT UNDOES IT' VAR=VALUE: killed in the middle of steps, too: at every
+# EVERY-th of the system calls that change something. The variable is for the daemon.
+kill_at_calls() {
+	local before after told now n total call tracer every=$2 status
+
+	states "$3" "$4"
+	for call in bpf sendmsg sendto mkdir unlinkat rmdir; do
+		trace "$call" error=EIO:when=60000
+		eval "$3"
+		vt_stop "$tracer"
+		total=$(grep -c "$call(" "$VT_DIR/strace") || true
+		eval "$4"
+		for ((n = 1 + RANDOM % every; n <= total; n += every)); do
+			trace "$call" "signal=SIGKILL:when=$n"
+			status=0
+			eval "$3" 2>/dev/null || status=$?
+			await_end
+			start_faulty "$5"
+			now=$(dump remade)
+			if [[ $now != "$after" ]]; then
+				[[ $status != 0 ]] || same "$1: acknowledged, then killed at $call $n" "$after" "$now"
+				same "$1: killed at $call $n" "$before" "$now"
+				eval "$3"
+			fi
+			eval "$4" || complain "$1: killed at $call $n, then undone: failed"
+		done
+	done
+	same "$1: killed at system calls, in the end" "$before" "$(dump remade)"
+}
+
+# Has a system call of the daemon's tampered with; the tracer's pid in $tracer: trace CALL TAMPERING
+trace() {
+	local i
+
+	vt_bg strace -f -qq -p "$(vt_daemon_pid)" -o "$VT_DIR/strace" -e trace="$1" -e inject="$1:$2"
+	tracer=$VT_PID
+	disown "$tracer" 2>/dev/null || true
+	for ((i = 0; i < 500; i++)); do
+		! grep -q 'TracerPid:.[1-9]' "/proc/$(vt_daemon_pid)/status" || return 0
+		sleep 0.01
+	done
+	complain "strace does not attach"
 }
 
 # fail_every_step NAME 'COMMAND' 'COMMAND THAT UNDOES IT' [remade]: every step of the command fails. It must say so in
 # one line, change nothing (remade: but that links were made again), and work the next time. A step that no longer
 # matters may fail in silence: then it is made up for by the next start.
 fail_every_step() {
-	local before after now n status
+	local before after told links n status
 
-	VNICD=$FAULTY
 	states "$2" "$3"
 	for ((n = 1; n < 100; n++)); do
-		stop
-		start VNICD_FAULT_FILE="$VT_DIR/fault" VNICD_FAIL_AT=$n
-		now=$(dump "${4:-}")
-		run_faulty "$2"
+		links=$(indexes)
+		run_faulty "fail $n" "$2"
 		if [[ $status == 0 ]]; then
 			stop
-			start A=
+			start_faulty
 			same "$1: step $n failed in silence, started again" "$after" "$(dump remade)"
 			eval "$3"
 			break
 		fi
 		[[ $status == 2 ]] || complain "$1: step $n failed: status $status"
 		[[ $(wc -l <"$VT_DIR/stderr") == 1 ]] || complain "$1: step $n failed:" "$(cat "$VT_DIR/stderr")"
-		same "$1: step $n failed" "$now" "$(dump "${4:-}")"
+		same "$1: step $n failed" "$before" "$(dump remade)"
+		[[ ${4:-} == remade ]] || same "$1: step $n failed" "$links" "$(indexes)"
 		eval "$2" || complain "$1: step $n failed, then given again: failed"
 		eval "$3" || complain "$1: step $n failed, then given again and undone: failed"
 	done

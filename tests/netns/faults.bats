@@ -11,7 +11,7 @@ setup() {
 	vt_begin
 	vt_wire
 	vt_zone z1
-	VNICD=$FAULTY start
+	start_faulty
 }
 teardown() { vt_cleanup; }
 

@@ -12,7 +12,7 @@ setup() {
 	vt_begin
 	vt_wire
 	vt_zone z1
-	VNICD=$FAULTY start
+	start_faulty
 }
 teardown() { vt_cleanup; }
 
@@ -60,4 +60,18 @@ teardown() { vt_cleanup; }
 	kill_every_step 'create stub' 'adm create-etherstub stub0' 'adm delete-etherstub stub0'
 	adm create-etherstub stub0
 	kill_every_step 'delete stub' 'adm delete-etherstub stub0' 'adm create-etherstub stub0'
+}
+
+@test "killed in the middle of a step: a cap comes and goes, programs on tcx" {
+	command -v strace >/dev/null || skip "no strace"
+	adm create-vnic -l eth0 $NEW -p zone=${VT}z1 vnic1
+	kill_at_calls 'cap comes' 7 'adm set-linkprop -p maxbw=50G vnic1' 'adm reset-linkprop -p maxbw vnic1' A=
+}
+
+@test "killed in the middle of a step: a cap comes and goes, programs in clsact filters" {
+	command -v strace >/dev/null || skip "no strace"
+	stop
+	start_faulty VNICD_DISABLE=tcx
+	adm create-vnic -l eth0 $NEW -p zone=${VT}z1 vnic1
+	kill_at_calls 'cap comes' 7 'adm set-linkprop -p maxbw=50G vnic1' 'adm reset-linkprop -p maxbw vnic1' VNICD_DISABLE=tcx
 }

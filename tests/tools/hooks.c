@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Counts the tcx programs on a device, which tools older than tcx do not show. Attaches and changes nothing.
+/*
+ * Counts the tcx programs on a device, or on each of the namespace's, which tools older than tcx do not show.
+ * Attaches and changes nothing.
  */
 #include "tests/tools/tool.h"
 
@@ -15,20 +17,12 @@ static const struct {
 
 static const char *dev;
 static const struct opt opts[] = {
-	{.name = "dev", .kind = OPT_STR, .where = &dev, .help = "device to look at"},
+	{.name = "dev", .kind = OPT_STR, .where = &dev, .help = "device to look at (every one)"},
 	{0},
 };
 
-int main(int argc, char **argv)
+static void look(unsigned ifindex, const char *name)
 {
-	unsigned ifindex;
-
-	options(argc, argv, opts);
-	if (!dev)
-		usage(opts);
-	ifindex = if_nametoindex(dev);
-	if (!ifindex)
-		die(dev);
 	for (size_t i = 0; i < sizeof(hooks) / sizeof(hooks[0]); i++) {
 		union bpf_attr attr = {.query = {.attach_type = hooks[i].type}};
 
@@ -36,8 +30,27 @@ int main(int argc, char **argv)
 		/* ENOENT: nobody ever attached here. EINVAL: a kernel without tcx, so none. */
 		if (syscall(SYS_bpf, BPF_PROG_QUERY, &attr, sizeof(attr)) && errno != ENOENT &&
 		    errno != EINVAL)
-			die(dev);
-		printf("%s %u\n", hooks[i].name, attr.query.prog_cnt);
+			die(name);
+		printf("%s%s%s %u\n", dev ? "" : name, dev ? "" : " ", hooks[i].name, attr.query.prog_cnt);
 	}
+}
+
+int main(int argc, char **argv)
+{
+	struct if_nameindex *all;
+
+	options(argc, argv, opts);
+	if (dev) {
+		if (!if_nametoindex(dev))
+			die(dev);
+		look(if_nametoindex(dev), dev);
+		return 0;
+	}
+	all = if_nameindex();
+	if (!all)
+		die("if_nameindex");
+	for (struct if_nameindex *i = all; i->if_index; i++)
+		look(i->if_index, i->if_name);
+	if_freenameindex(all);
 	return 0;
 }
