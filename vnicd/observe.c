@@ -124,8 +124,13 @@ int observe_pins(struct daemon *d, int (*cb)(uint32_t n, int parent, void *arg),
 
 const char *observe_name(struct daemon *d, const char *name, char buf[IFNAMSIZ])
 {
+	struct slink *s = slink_by_name(d, name);
+	enum link_class class = CLASS_OTHER;
+	struct vlink *renamed = s ? vlink_of_sys(d, &s->l, &class) : NULL;
 	struct sys_link l;
 
+	if (renamed && class != CLASS_IFB && !vlink_find(d, name))
+		return renamed->s.name;
 	if (vlink_find(d, name) || slink_by_name(d, name) || observe_find(d, "", name, &l, NULL) < 0)
 		return name;
 	memcpy(buf, l.name, IFNAMSIZ);
@@ -152,6 +157,21 @@ uint64_t observe_speed(struct daemon *d, int ifindex, int *ret_duplex)
 	if (ret_duplex)
 		*ret_duplex = duplex;
 	return bps;
+}
+
+void observe_below(struct daemon *d, struct vlink *v)
+{
+	static const struct mac none;
+	enum link_class class;
+	struct sys_link l;
+	struct slink *s;
+
+	if (!v->s.parent_row || v->parent.bus[0] || !mac_equal(v->parent.perm_mac, none) ||
+	    observe_vlink_sys(d, v, &l) < 0 || vlink_of_sys(d, &l, &class) != v)
+		return;
+	s = slink_find(d, kern_real_lower(d->kernel, vlink_zone(v), &l));
+	if (s)
+		vlink_is_over(d, v, s);
 }
 
 void observe_subnets(struct daemon *d, struct vlink *v)
@@ -451,7 +471,7 @@ void observe_place(struct daemon *d, struct vlink *v, int ifindex)
 	int nsid;
 
 	if (!zone[0] || !ifindex)
-		vlink_seen_at(d, v, 0, 0);
+		vlink_seen_at(d, v, OWN_NS, ifindex);
 	else if (kern_real_nsid(d->kernel, zone, &nsid, NULL) == 0)
 		vlink_seen_at(d, v, nsid, ifindex);
 }

@@ -9,6 +9,7 @@
 #include "vnicd/fault.h"
 #include "vnicd/log.h"
 #include "vnicd/observe.h"
+#include "vnicd/parent.h"
 #include "vnicd/plan.h"
 #include "vnicd/sampler.h"
 #include "vnicd/want.h"
@@ -542,10 +543,17 @@ static int bring_in_line(struct txn *t, struct err *e)
 static enum trouble missing(const struct daemon *d, const struct vlink *v, const struct item *it, char *why,
 			    size_t size)
 {
+	const struct slink *parent = vlink_parent(d, v);
 	char over[IFNAMSIZ];
+	struct err e = {0};
 
-	if (v->s.class == CLASS_VNIC && !vlink_parent(d, v)) {
+	if (v->s.class == CLASS_VNIC && !parent) {
 		snprintf(why, size, "its parent %s is not there", vlink_over(d, v, over));
+		return TROUBLE_WAITING;
+	}
+	/* It was taken for something else before it came back. */
+	if (parent && !it->have.link && parent_check(d, &parent->l, &e) < 0) {
+		snprintf(why, size, "its parent %.180s", e.text);
 		return TROUBLE_WAITING;
 	}
 	if (it->zone_gone) {
