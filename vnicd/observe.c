@@ -207,11 +207,9 @@ static void touch_waiting(struct daemon *d)
 /* Where somebody moved v to: a look into every namespace, since the kernel tells only in the words of the old
  * one. */
 struct search {
-	struct daemon *d;
-	struct vlink *v;
+	const struct vlink *v;
 	bool found;
 	char zone[ZONE_MAX];
-	int ifindex;
 };
 
 static int search_link(const struct port *port, uint32_t n, enum link_class class, void *arg)
@@ -221,38 +219,42 @@ static int search_link(const struct port *port, uint32_t n, enum link_class clas
 	if (n != s->v->s.n || class != s->v->s.class)
 		return 0;
 	s->found = true;
-	s->ifindex = port->ifindex;
+	memcpy(s->zone, port->zone, sizeof(s->zone));
 	return 1;
 }
 
-static int search_zone(const char *zone, void *arg)
+static void search(struct daemon *d, struct search *s)
 {
-	struct search *s = arg;
-	const char *zones[] = {zone, NULL};
+	char *end = NULL;
+	UT_array *zones;
 
-	memcpy(s->zone, zone, strlen(zone) + 1);
-	s->d->kernel->ops->marked(s->d->kernel, zones, search_link, s, NULL);
-	return s->found;
+	utarray_new(zones, &ut_str_icd);
+	observe_zones(d, zones);
+	utarray_push_back(zones, &end);
+	d->kernel->ops->marked(d->kernel, (const char *const *)utarray_front(zones), search_link, s, NULL);
+	utarray_free(zones);
 }
 
 static void set_place(struct vlink *v, const char *zone)
 {
+	bool news = strcmp(zone, vlink_zone(v)) != 0;
+
 	v->moved = strcmp(zone, prop_zone(&v->props)) != 0;
 	snprintf(v->place, sizeof(v->place), "%s", zone);
-	if (v->moved)
+	if (news)
 		log_info(v->s.name, "was moved to %s%s: it stays ours", zone[0] ? "zone " : "this namespace",
 			 zone);
 }
 
 bool observe_locate(struct daemon *d, struct vlink *v)
 {
-	struct search s = {.d = d, .v = v};
+	struct search s = {.v = v};
 	struct sys_link l;
 	enum link_class class;
 
 	if (observe_vlink_sys(d, v, &l) == 0 && vlink_of_sys(d, &l, &class) == v)
 		return true;
-	kern_real_zones(d->kernel, search_zone, &s);
+	search(d, &s);
 	if (s.found)
 		set_place(v, s.zone);
 	return s.found;
@@ -261,6 +263,7 @@ bool observe_locate(struct daemon *d, struct vlink *v)
 static void came(struct daemon *d, struct vlink *v, const char *zone)
 {
 	set_place(v, zone);
+	v->leaving = false;
 	v->repair_timer = sd_event_source_disable_unref(v->repair_timer);
 	d->touched(d, v, false);
 }

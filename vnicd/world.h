@@ -40,6 +40,7 @@ struct vlink {
 		int nsid, ifindex;
 	} at; /* where it was seen last; nsid OWN_NS: in the own namespace; ifindex 0: nowhere */
 
+	bool leaving;           /* on its way to another namespace */
 	bool dirty;             /* to be looked at: */
 	bool foreign, expected; /* since others changed it; since its parent or zone did */
 	struct vlink *dirty_next;
