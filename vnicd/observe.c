@@ -49,7 +49,7 @@ int observe_links(struct daemon *d, struct err *e)
 
 static void key_for(struct daemon *d, const struct vlink *v, const char *zone, struct node *key)
 {
-	struct slink *parent = vlink_parent(d, v);
+	struct slink *parent = vlink_parent(d, v), *ifb;
 
 	*key = (struct node){.n = v->s.n, .class = v->s.class, .mac = v->s.mac, .mtu = want_mtu(d, v)};
 	snprintf(key->port.zone, sizeof(key->port.zone), "%s", zone);
@@ -61,6 +61,8 @@ static void key_for(struct daemon *d, const struct vlink *v, const char *zone, s
 		key->parent.ifindex = parent->l.ifindex;
 	}
 	node_ifb_name(v->s.n, key->ifb_port.name);
+	ifb = slink_by_name(d, key->ifb_port.name);
+	key->ifb_port.ifindex = ifb ? ifb->l.ifindex : 0;
 }
 
 int observe_vlink(struct daemon *d, const struct vlink *v, const char *zone, struct node *ret, bool *ret_gone,
@@ -302,8 +304,8 @@ static void own_link(struct daemon *d, const struct kern_event *ev)
 {
 	struct slink *s = slink_find(d, ev->ifindex);
 	uint32_t mtu = s ? s->l.mtu : ev->l->mtu;
-	enum link_class class;
-	struct vlink *v;
+	enum link_class class, was_class = CLASS_OTHER;
+	struct vlink *v, *was = s ? vlink_of_sys(d, &s->l, &was_class) : NULL;
 
 	/* As it was before it was marked: no news tells that of a down link. */
 	if (ev->l->group == GROUP_LIVE && !ev->l->alias[0])
@@ -317,7 +319,10 @@ static void own_link(struct daemon *d, const struct kern_event *ev)
 	if (s->speed)
 		d->speed_changed(d, s);
 	v = vlink_of_sys(d, &s->l, &class);
-	if (v && class == CLASS_VNIC && vlink_zone(v)[0])
+	/* Others took its alias away. */
+	if (!v && was)
+		d->touched(d, was, true);
+	else if (v && class == CLASS_VNIC && vlink_zone(v)[0])
 		came(d, v, "");
 	else if (v)
 		d->touched(d, v, true);
@@ -350,7 +355,7 @@ static void other_ns(struct daemon *d, const struct kern_event *ev)
 	enum link_class class = CLASS_VNIC;
 	char zone[ZONE_MAX];
 
-	if (ev->l && !ev->gone)
+	if (ev->l && !ev->gone && strstr(ev->l->alias, "vnicd:") == ev->l->alias)
 		v = vlink_of_sys(d, ev->l, &class);
 	if (!v || class != CLASS_VNIC)
 		return;
