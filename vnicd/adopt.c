@@ -74,13 +74,15 @@ static struct intent *intent_of(struct adopt *a, uint32_t n, const char *kind)
 
 /* Somebody may have moved it while no daemon was there to hear of it. Its own zone is looked into before
  * others. */
-static void seen_in(struct vlink *v, const struct port *port, enum link_class class)
+static void seen_in(struct daemon *d, struct vlink *v, const struct port *port, enum link_class class)
 {
 	if (class != CLASS_VNIC || v->seen)
 		return;
 	v->seen = true;
 	v->moved = strcmp(port->zone, prop_zone(&v->props)) != 0;
 	snprintf(v->place, sizeof(v->place), "%s", port->zone);
+	observe_place(d, v, port->ifindex);
+	observe_below(d, v);
 }
 
 /* A link with our mark belongs to a row, or to a creation or deletion that did not come to its end. */
@@ -94,7 +96,7 @@ static int on_marked(const struct port *port, uint32_t n, enum link_class class,
 	if (!n)
 		return 0;
 	if (vlink_by_n(a->d, n)) {
-		seen_in(vlink_by_n(a->d, n), port, class);
+		seen_in(a->d, vlink_by_n(a->d, n), port, class);
 		return 0;
 	}
 	if (class == CLASS_IFB && i) {

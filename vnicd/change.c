@@ -369,12 +369,9 @@ static int reset_props(struct vlink *v, const json_t *list, struct err *e)
 	return 0;
 }
 
-static bool is_there(struct daemon *d, const struct vlink *v)
+static bool is_there(struct daemon *d, struct vlink *v)
 {
-	enum link_class class;
-	struct sys_link l;
-
-	return v->below && observe_vlink_sys(d, v, &l) == 0 && vlink_of_sys(d, &l, &class) == v;
+	return v->below && observe_locate(d, v);
 }
 
 /* A link that is not there now is changed in the books, and made if it can be. */

@@ -40,7 +40,7 @@ static int on_wait_over(sd_event_source *source, uint64_t usec, void *arg)
 	(void)source;
 	(void)usec;
 	v->repair_timer = sd_event_source_disable_unref(v->repair_timer);
-	observe_locate(d, v);
+	v->leaving = false;
 	reconcile_link(d, v);
 	return 0;
 }
@@ -50,6 +50,7 @@ static void leaving(struct daemon *d, struct vlink *v)
 	if (v->repair_timer)
 		return;
 	v->owner = d;
+	v->leaving = true;
 	sd_event_add_time_relative(d->event, &v->repair_timer, CLOCK_MONOTONIC, ARRIVE_US, 0, on_wait_over,
 				   v);
 }
@@ -118,6 +119,8 @@ static void look_at(struct daemon *d, struct vlink *v, bool foreign)
 	/* A link that goes with its parent is told of first, while the parent is already out of the list. */
 	if (foreign && v->below)
 		observe_refresh(d, v->below->l.ifindex);
+	if (v->leaving)
+		return;
 	if (foreign && v->s.class == CLASS_VNIC)
 		foreign = v->below && !was_moved(d, v);
 	foreign = foreign && v->trouble != TROUBLE_LOST && v->trouble != TROUBLE_WAITING;
@@ -170,6 +173,7 @@ int mend_now(struct daemon *d, struct vlink *v, struct err *e)
 	v->repair = (struct repair){0};
 	v->repair_timer = sd_event_source_disable_unref(v->repair_timer);
 	v->trouble = TROUBLE_NONE;
+	v->leaving = false;
 	reconcile_link(d, v);
 	if (v->trouble == TROUBLE_NONE)
 		return 0;

@@ -49,7 +49,7 @@ int observe_links(struct daemon *d, struct err *e)
 
 static void key_for(struct daemon *d, const struct vlink *v, const char *zone, struct node *key)
 {
-	struct slink *parent = vlink_parent(d, v);
+	struct slink *parent = vlink_parent(d, v), *ifb;
 
 	*key = (struct node){.n = v->s.n, .class = v->s.class, .mac = v->s.mac, .mtu = want_mtu(d, v)};
 	snprintf(key->port.zone, sizeof(key->port.zone), "%s", zone);
@@ -61,6 +61,8 @@ static void key_for(struct daemon *d, const struct vlink *v, const char *zone, s
 		key->parent.ifindex = parent->l.ifindex;
 	}
 	node_ifb_name(v->s.n, key->ifb_port.name);
+	ifb = slink_by_name(d, key->ifb_port.name);
+	key->ifb_port.ifindex = ifb ? ifb->l.ifindex : 0;
 }
 
 int observe_vlink(struct daemon *d, const struct vlink *v, const char *zone, struct node *ret, bool *ret_gone,
@@ -124,8 +126,13 @@ int observe_pins(struct daemon *d, int (*cb)(uint32_t n, int parent, void *arg),
 
 const char *observe_name(struct daemon *d, const char *name, char buf[IFNAMSIZ])
 {
+	struct slink *s = slink_by_name(d, name);
+	enum link_class class = CLASS_OTHER;
+	struct vlink *renamed = s ? vlink_of_sys(d, &s->l, &class) : NULL;
 	struct sys_link l;
 
+	if (renamed && class != CLASS_IFB && !vlink_find(d, name))
+		return renamed->s.name;
 	if (vlink_find(d, name) || slink_by_name(d, name) || observe_find(d, "", name, &l, NULL) < 0)
 		return name;
 	memcpy(buf, l.name, IFNAMSIZ);
@@ -152,6 +159,21 @@ uint64_t observe_speed(struct daemon *d, int ifindex, int *ret_duplex)
 	if (ret_duplex)
 		*ret_duplex = duplex;
 	return bps;
+}
+
+void observe_below(struct daemon *d, struct vlink *v)
+{
+	static const struct mac none;
+	enum link_class class;
+	struct sys_link l;
+	struct slink *s;
+
+	if (!v->s.parent_row || v->parent.bus[0] || !mac_equal(v->parent.perm_mac, none) ||
+	    observe_vlink_sys(d, v, &l) < 0 || vlink_of_sys(d, &l, &class) != v)
+		return;
+	s = slink_find(d, kern_real_lower(d->kernel, vlink_zone(v), &l));
+	if (s)
+		vlink_is_over(d, v, s);
 }
 
 void observe_subnets(struct daemon *d, struct vlink *v)
@@ -187,11 +209,9 @@ static void touch_waiting(struct daemon *d)
 /* Where somebody moved v to: a look into every namespace, since the kernel tells only in the words of the old
  * one. */
 struct search {
-	struct daemon *d;
-	struct vlink *v;
+	const struct vlink *v;
 	bool found;
 	char zone[ZONE_MAX];
-	int ifindex;
 };
 
 static int search_link(const struct port *port, uint32_t n, enum link_class class, void *arg)
@@ -201,38 +221,42 @@ static int search_link(const struct port *port, uint32_t n, enum link_class clas
 	if (n != s->v->s.n || class != s->v->s.class)
 		return 0;
 	s->found = true;
-	s->ifindex = port->ifindex;
+	memcpy(s->zone, port->zone, sizeof(s->zone));
 	return 1;
 }
 
-static int search_zone(const char *zone, void *arg)
+static void search(struct daemon *d, struct search *s)
 {
-	struct search *s = arg;
-	const char *zones[] = {zone, NULL};
+	char *end = NULL;
+	UT_array *zones;
 
-	memcpy(s->zone, zone, strlen(zone) + 1);
-	s->d->kernel->ops->marked(s->d->kernel, zones, search_link, s, NULL);
-	return s->found;
+	utarray_new(zones, &ut_str_icd);
+	observe_zones(d, zones);
+	utarray_push_back(zones, &end);
+	d->kernel->ops->marked(d->kernel, (const char *const *)utarray_front(zones), search_link, s, NULL);
+	utarray_free(zones);
 }
 
 static void set_place(struct vlink *v, const char *zone)
 {
+	bool news = strcmp(zone, vlink_zone(v)) != 0;
+
 	v->moved = strcmp(zone, prop_zone(&v->props)) != 0;
 	snprintf(v->place, sizeof(v->place), "%s", zone);
-	if (v->moved)
+	if (news)
 		log_info(v->s.name, "was moved to %s%s: it stays ours", zone[0] ? "zone " : "this namespace",
 			 zone);
 }
 
 bool observe_locate(struct daemon *d, struct vlink *v)
 {
-	struct search s = {.d = d, .v = v};
+	struct search s = {.v = v};
 	struct sys_link l;
 	enum link_class class;
 
 	if (observe_vlink_sys(d, v, &l) == 0 && vlink_of_sys(d, &l, &class) == v)
 		return true;
-	kern_real_zones(d->kernel, search_zone, &s);
+	search(d, &s);
 	if (s.found)
 		set_place(v, s.zone);
 	return s.found;
@@ -241,6 +265,7 @@ bool observe_locate(struct daemon *d, struct vlink *v)
 static void came(struct daemon *d, struct vlink *v, const char *zone)
 {
 	set_place(v, zone);
+	v->leaving = false;
 	v->repair_timer = sd_event_source_disable_unref(v->repair_timer);
 	d->touched(d, v, false);
 }
@@ -279,8 +304,8 @@ static void own_link(struct daemon *d, const struct kern_event *ev)
 {
 	struct slink *s = slink_find(d, ev->ifindex);
 	uint32_t mtu = s ? s->l.mtu : ev->l->mtu;
-	enum link_class class;
-	struct vlink *v;
+	enum link_class class, was_class = CLASS_OTHER;
+	struct vlink *v, *was = s ? vlink_of_sys(d, &s->l, &was_class) : NULL;
 
 	/* As it was before it was marked: no news tells that of a down link. */
 	if (ev->l->group == GROUP_LIVE && !ev->l->alias[0])
@@ -294,7 +319,10 @@ static void own_link(struct daemon *d, const struct kern_event *ev)
 	if (s->speed)
 		d->speed_changed(d, s);
 	v = vlink_of_sys(d, &s->l, &class);
-	if (v && class == CLASS_VNIC && vlink_zone(v)[0])
+	/* Others took its alias away. */
+	if (!v && was)
+		d->touched(d, was, true);
+	else if (v && class == CLASS_VNIC && vlink_zone(v)[0])
 		came(d, v, "");
 	else if (v)
 		d->touched(d, v, true);
@@ -327,7 +355,7 @@ static void other_ns(struct daemon *d, const struct kern_event *ev)
 	enum link_class class = CLASS_VNIC;
 	char zone[ZONE_MAX];
 
-	if (ev->l && !ev->gone)
+	if (ev->l && !ev->gone && strstr(ev->l->alias, "vnicd:") == ev->l->alias)
 		v = vlink_of_sys(d, ev->l, &class);
 	if (!v || class != CLASS_VNIC)
 		return;
@@ -451,7 +479,7 @@ void observe_place(struct daemon *d, struct vlink *v, int ifindex)
 	int nsid;
 
 	if (!zone[0] || !ifindex)
-		vlink_seen_at(d, v, 0, 0);
+		vlink_seen_at(d, v, OWN_NS, ifindex);
 	else if (kern_real_nsid(d->kernel, zone, &nsid, NULL) == 0)
 		vlink_seen_at(d, v, nsid, ifindex);
 }

@@ -33,6 +33,9 @@ const char *observe_name(struct daemon *d, const char *name, char buf[IFNAMSIZ])
 void observe_refresh(struct daemon *d, int ifindex);
 /* Bits/s, 0 when the link has or tells none; duplex as kernel_ops. */
 uint64_t observe_speed(struct daemon *d, int ifindex, int *ret_duplex);
+/* A VNIC that is there is over the link that it is over, whatever that is called now: for a parent that
+ * nothing but its name tells from others. */
+void observe_below(struct daemon *d, struct vlink *v);
 /* Does the VNIC have an address inside one of its parent's subnets? Sets or clears v->warn. */
 void observe_subnets(struct daemon *d, struct vlink *v);
 

@@ -15,6 +15,7 @@ static const struct {
 	{CAP_BPF, false},           /* programs and maps */
 	{CAP_PERFMON, false},       /* programs that read the clock and the packet */
 	{CAP_SYS_RESOURCE, false},  /* the descriptor limit */
+	{CAP_SYS_PTRACE, false},    /* namespaces that only a process holds */
 	{CAP_DAC_OVERRIDE, false},  /* /proc/sys and pins that belong to another uid */
 };
 

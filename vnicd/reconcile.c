@@ -9,6 +9,7 @@
 #include "vnicd/fault.h"
 #include "vnicd/log.h"
 #include "vnicd/observe.h"
+#include "vnicd/parent.h"
 #include "vnicd/plan.h"
 #include "vnicd/sampler.h"
 #include "vnicd/want.h"
@@ -114,13 +115,35 @@ static int plan_hooks(struct txn *t, bool adding, struct err *e)
 	return 0;
 }
 
+/* In its place, or where somebody moved it, whether we were told or not. */
+static int find_node(struct daemon *d, struct vlink *v, struct item *it, struct err *e)
+{
+	int r = observe_vlink(d, v, vlink_zone(v), &it->have, &it->zone_gone, e);
+
+	if (r < 0 || it->have.link || !v->below || v->trouble == TROUBLE_WAITING || !observe_locate(d, v))
+		return r;
+	return observe_vlink(d, v, vlink_zone(v), &it->have, &it->zone_gone, e);
+}
+
+/* A change of what is not where it was thought to be: it stays there, unless the change is to move it. */
+static void take_place(const struct vlink *old, struct vlink *new)
+{
+	if (strcmp(prop_zone(&old->props), prop_zone(&new->props)) != 0)
+		return;
+	new->moved = old->moved;
+	memcpy(new->place, old->place, sizeof(new->place));
+}
+
 static int item_observe(struct txn *t, struct item *it, struct err *e)
 {
-	const struct vlink *at = it->c.old ? it->c.old : it->c.new;
-	int r = observe_vlink(t->d, at, vlink_zone(at), &it->have, &it->zone_gone, e);
+	struct vlink *at = it->c.old ? it->c.old : it->c.new;
+	int r = it->c.old ? find_node(t->d, at, it, e)
+			  : observe_vlink(t->d, at, vlink_zone(at), &it->have, &it->zone_gone, e);
 
 	if (r < 0)
 		return r;
+	if (it->c.old && it->c.new)
+		take_place(it->c.old, it->c.new);
 	read_speed(t->d, subject(&it->c));
 	want_node(t->d, subject(&it->c), &it->have, &it->want);
 	if (!it->c.new) {
@@ -547,10 +570,17 @@ static int bring_in_line(struct txn *t, struct err *e)
 static enum trouble missing(const struct daemon *d, const struct vlink *v, const struct item *it, char *why,
 			    size_t size)
 {
+	const struct slink *parent = vlink_parent(d, v);
 	char over[IFNAMSIZ];
+	struct err e = {0};
 
-	if (v->s.class == CLASS_VNIC && !vlink_parent(d, v)) {
+	if (v->s.class == CLASS_VNIC && !parent) {
 		snprintf(why, size, "its parent %s is not there", vlink_over(d, v, over));
+		return TROUBLE_WAITING;
+	}
+	/* It was taken for something else before it came back. */
+	if (parent && !it->have.link && parent_check(d, &parent->l, &e) < 0) {
+		snprintf(why, size, "its parent %.180s", e.text);
 		return TROUBLE_WAITING;
 	}
 	if (it->zone_gone) {
@@ -560,10 +590,10 @@ static enum trouble missing(const struct daemon *d, const struct vlink *v, const
 	return TROUBLE_NONE;
 }
 
-/* In its place, or where an interrupted move may have left it. */
-static int look_for(struct daemon *d, const struct vlink *v, const char *zone, struct item *it, struct err *e)
+/* The same, or where an interrupted move may have left it. */
+static int look_for(struct daemon *d, struct vlink *v, const char *zone, struct item *it, struct err *e)
 {
-	int r = observe_vlink(d, v, vlink_zone(v), &it->have, &it->zone_gone, e);
+	int r = find_node(d, v, it, e);
 
 	if (r == 0 && !it->have.link && zone && strcmp(zone, vlink_zone(v)) != 0)
 		r = observe_vlink(d, v, zone, &it->have, &it->zone_gone, e);

@@ -75,10 +75,11 @@ void sampler_collect(struct daemon *d, struct vlink *v)
 	struct drop_stats drops;
 	struct link_stats stats;
 	struct sys_link l;
+	enum link_class class;
 	struct node key;
 
 	if (v->trouble == TROUBLE_LOST || v->trouble == TROUBLE_WAITING ||
-	    d->kernel->ops->link(d->kernel, zone, 0, v->s.name, &l, NULL) < 0)
+	    observe_vlink_sys(d, v, &l) < 0 || vlink_of_sys(d, &l, &class) != v)
 		return;
 	if (d->kernel->ops->stats(d->kernel, zone, l.ifindex, &stats, NULL) == 0)
 		step_links(v, &stats);

@@ -58,7 +58,7 @@ static void join_why(struct status *s, const char *text)
 static void find_vlink(struct daemon *d, struct vlink *v, struct status *s)
 {
 	const char *zone = vlink_zone(v);
-	struct slink *own = zone[0] ? NULL : slink_by_name(d, v->s.name);
+	struct slink *own = zone[0] ? NULL : vlink_own(d, v);
 	enum link_class class;
 
 	if (own)
@@ -96,6 +96,10 @@ static void status_of(struct daemon *d, struct vlink *v, struct status *s)
 	}
 	s->state = state_word(&s->l);
 	down_reason(d, v, s);
+	if (strcmp(s->l.name, v->s.name) != 0) {
+		join_why(s, "others gave it another name: ");
+		snprintf(s->why + strlen(s->why), sizeof(s->why) - strlen(s->why), "%s", s->l.name);
+	}
 	if (v->repair_timer)
 		join_why(s, "others changed it: it is about to be put right");
 	join_why(s, v->warn);

@@ -81,7 +81,8 @@ void want_node(const struct daemon *d, const struct vlink *v, const struct node 
 	/* Up or down is its user's once it is there. */
 	ret->up = have->link ? have->up : !v->s.down;
 	snprintf(ret->port.zone, sizeof(ret->port.zone), "%s", vlink_zone(v));
-	memcpy(ret->port.name, v->s.name, sizeof(ret->port.name));
+	/* Whoever has it may call it what he likes. */
+	memcpy(ret->port.name, have->link ? have->port.name : v->s.name, sizeof(ret->port.name));
 	ret->quiet = !ret->port.zone[0];
 	ret->mtu = want_mtu(d, v);
 	if (v->s.class == CLASS_ETHERSTUB)

@@ -248,18 +248,30 @@ static void name_drop(struct daemon *d, struct slink *s)
 		HASH_DELETE(hh_name, d->links_by_name, s);
 }
 
-/* Its VNICs keep to it under its new name, also over a restart. */
+/* It keeps to its parent under the new name, also over a restart. */
+static void parent_name(struct daemon *d, struct vlink *v, const char *name)
+{
+	snprintf(v->parent.name, sizeof(v->parent.name), "%s", name);
+	if (store_ident_put(d->store, &v->parent, &v->s.parent_row, NULL) == 0)
+		store_link_put(d->store, &v->s, NULL);
+}
+
 static void parent_renamed(struct daemon *d, struct slink *s, const char *name)
 {
 	struct vlink *v;
 
-	DL_FOREACH (s->above, v) {
-		if (!v->s.parent_row)
-			continue;
-		snprintf(v->parent.name, sizeof(v->parent.name), "%s", name);
-		if (store_ident_put(d->store, &v->parent, &v->s.parent_row, NULL) == 0)
-			store_link_put(d->store, &v->s, NULL);
-	}
+	DL_FOREACH (s->above, v)
+		if (v->s.parent_row)
+			parent_name(d, v, name);
+}
+
+void vlink_is_over(struct daemon *d, struct vlink *v, struct slink *s)
+{
+	if (v->below == s)
+		return;
+	detach(d, v);
+	attach(d, v, s);
+	parent_name(d, v, s->l.name);
 }
 
 /* VNICs that wait for just this link are over it from now on. */
@@ -321,6 +333,17 @@ void slink_drop(struct daemon *d, int ifindex)
 	name_drop(d, s);
 	HASH_DELETE(hh, d->links, s);
 	free(s);
+}
+
+struct slink *vlink_own(const struct daemon *d, const struct vlink *v)
+{
+	struct slink *s = slink_find(d, v->at.ifindex);
+	enum link_class class = CLASS_OTHER;
+
+	if (s && vlink_of_sys(d, &s->l, &class) == v && class != CLASS_IFB)
+		return s;
+	s = slink_by_name(d, v->s.name);
+	return s && vlink_of_sys(d, &s->l, &class) == v && class != CLASS_IFB ? s : NULL;
 }
 
 const char *vlink_over(const struct daemon *d, const struct vlink *v, char buf[IFNAMSIZ])

@@ -38,8 +38,9 @@ struct vlink {
 	char place[ZONE_MAX];
 	struct {
 		int nsid, ifindex;
-	} at; /* where it was seen last, in another namespace; ifindex 0: nowhere */
+	} at; /* where it was seen last; nsid OWN_NS: in the own namespace; ifindex 0: nowhere */
 
+	bool leaving;           /* on its way to another namespace */
 	bool dirty;             /* to be looked at: */
 	bool foreign, expected; /* since others changed it; since its parent or zone did */
 	struct vlink *dirty_next;
@@ -92,7 +93,7 @@ void world_remove(struct daemon *d, struct vlink *v); /* frees v */
 void world_free(struct daemon *d);
 /* Where v is: its zone property's zone, or where somebody moved it. */
 const char *vlink_zone(const struct vlink *v);
-/* Notes where v was seen in another namespace; ifindex 0 forgets. */
+/* Notes where v was seen; ifindex 0 forgets. */
 void vlink_seen_at(struct daemon *d, struct vlink *v, int nsid, int ifindex);
 struct vlink *vlink_at(const struct daemon *d, int nsid, int ifindex);
 
@@ -101,6 +102,8 @@ struct slink *slink_find(const struct daemon *d, int ifindex);
 struct slink *slink_by_name(const struct daemon *d, const char *name);
 int slink_put(struct daemon *d, const struct sys_link *l); /* -ENOMEM */
 void slink_drop(struct daemon *d, int ifindex);
+/* v turned out to be over s, whatever name that had when it was last seen. */
+void vlink_is_over(struct daemon *d, struct vlink *v, struct slink *s);
 
 /* The link below v in the own namespace, or NULL when it is not there now. */
 static inline struct slink *vlink_parent(const struct daemon *d, const struct vlink *v)
@@ -108,6 +111,8 @@ static inline struct slink *vlink_parent(const struct daemon *d, const struct vl
 	(void)d;
 	return v->below;
 }
+/* v's own link in the own namespace, also under another name; NULL when it is not there. */
+struct slink *vlink_own(const struct daemon *d, const struct vlink *v);
 /* The name of what v is over, as stored when it is not there; "" for an etherstub. */
 const char *vlink_over(const struct daemon *d, const struct vlink *v, char buf[IFNAMSIZ]);
 /* The vlink a link of the own namespace is, by its alias; NULL when it is none of ours. class: CLASS_IFB for

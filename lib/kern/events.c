@@ -71,8 +71,6 @@ static int take_link(struct batch *b, const struct nlmsghdr *h, int nsid)
 
 	if (link_view_parse(h, &v) || ifi->ifi_family != AF_UNSPEC)
 		return 0;
-	if (nsid != SOCK_OWN_NS && strncmp(v.sys.alias, "vnicd:", 6) != 0)
-		return 0;
 	c = change_of(b, nsid, ifi->ifi_index);
 	if (!c)
 		return -ENOBUFS;

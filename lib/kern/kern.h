@@ -85,8 +85,7 @@ struct kern_event {
 #define OWN_NS (-1)
 
 /*
- * Reads what is waiting; cb is called once for each link, with the last that happened to it. Of other
- * namespaces only links with a vnicd alias are told, and all qdisc changes. Returns 0, or -ENOBUFS when the
+ * Reads what is waiting; cb is called once for each link, with the last that happened to it. Returns 0, or -ENOBUFS when the
  * kernel dropped notifications and the caller must dump again.
  */
 int kern_real_events(struct kernel *k, void (*cb)(const struct kern_event *ev, void *arg), void *arg);
@@ -99,6 +98,8 @@ int kern_real_nsid(struct kernel *k, const char *zone, int *ret, struct err *e);
  * process in it. -ENOENT when neither can be found.
  */
 int kern_real_zone(struct kernel *k, int nsid, char ret[ZONE_MAX], struct err *e);
+/* The own namespace's link below l, which is in zone; 0 when that is in another. */
+int kern_real_lower(struct kernel *k, const char *zone, const struct sys_link *l);
 /* Every other namespace that has a name or a process, each once; cb returns non-zero to stop. */
 int kern_real_zones(struct kernel *k, int (*cb)(const char *zone, void *arg), void *arg);
 

@@ -41,12 +41,12 @@ static int see_nsid(const struct nlmsghdr *h, void *arg)
 }
 
 /* NETNSA_NSID_NOT_ASSIGNED (-1) when it has none. */
-static int ask_nsid(struct real *r, int fd, int *ret, struct extack *x)
+static int ask_nsid(struct nl_sock *sk, int fd, int *ret, struct extack *x)
 {
 	MSG_AUTO msg = nsid_msg(RTM_GETNSID, fd);
 
 	*ret = NETNSA_NSID_NOT_ASSIGNED;
-	return msg ? sock_get(r->rt, msg, see_nsid, ret, x) : -ENOMEM;
+	return msg ? sock_get(sk, msg, see_nsid, ret, x) : -ENOMEM;
 }
 
 /* -1: the kernel chooses the number. Somebody who was quicker is no error. */
@@ -70,13 +70,29 @@ int kern_real_nsid(struct kernel *k, const char *zone, int *ret, struct err *e)
 
 	if (rc)
 		return rc;
-	rc = ask_nsid(r, fd, ret, &x);
+	rc = ask_nsid(r->rt, fd, ret, &x);
 	if (!rc && *ret == NETNSA_NSID_NOT_ASSIGNED) {
 		rc = give_nsid(r, fd, &x);
-		rc = rc ? rc : ask_nsid(r, fd, ret, &x);
+		rc = rc ? rc : ask_nsid(r->rt, fd, ret, &x);
 	}
 	close(fd);
 	return rc ? real_fail(rc, zone, &x, e) : 0;
+}
+
+int kern_real_lower(struct kernel *k, const char *zone, const struct sys_link *l)
+{
+	struct real *r = real_of(k);
+	struct nl_sock *sk;
+	struct extack x;
+	int own, rc;
+
+	if (!zone[0] || !l->lower_foreign)
+		return zone[0] || l->lower_foreign ? 0 : l->lower;
+	if (real_sock(r, zone, &sk, NULL))
+		return 0;
+	rc = ask_nsid(sk, r->own, &own, &x);
+	real_unsock(r, sk);
+	return !rc && own == l->lower_nsid ? l->lower : 0;
 }
 
 static bool is_zone(struct real *r, const char *zone, int nsid)
@@ -86,7 +102,7 @@ static bool is_zone(struct real *r, const char *zone, int nsid)
 
 	if (netns_open(zone, &fd, NULL))
 		return false;
-	rc = ask_nsid(r, fd, &seen, &x);
+	rc = ask_nsid(r->rt, fd, &seen, &x);
 	close(fd);
 	return !rc && seen == nsid;
 }
