@@ -585,15 +585,15 @@ struct news {
 	int calls, gone, links;
 };
 
-static void hear(int ifindex, bool gone, const struct sys_link *l, void *arg)
+static void hear(const struct kern_event *ev, void *arg)
 {
 	struct news *n = arg;
 
-	ck_assert_int_gt(ifindex, 0);
-	ck_assert(!(gone && l));
+	ck_assert_int_eq(ev->nsid, OWN_NS);
+	ck_assert_int_gt(ev->ifindex, 0);
 	n->calls++;
-	n->gone += gone;
-	n->links += l != NULL;
+	n->gone += ev->gone;
+	n->links += ev->l && !ev->gone;
 }
 
 static struct news news(void)
