@@ -78,8 +78,8 @@ void sampler_collect(struct daemon *d, struct vlink *v)
 	enum link_class class;
 	struct node key;
 
-	if (v->trouble == TROUBLE_LOST || v->trouble == TROUBLE_WAITING ||
-	    observe_vlink_sys(d, v, &l) < 0 || vlink_of_sys(d, &l, &class) != v)
+	if (v->trouble == TROUBLE_LOST || v->trouble == TROUBLE_WAITING || observe_vlink_sys(d, v, &l) < 0 ||
+	    vlink_of_sys(d, &l, &class) != v)
 		return;
 	if (d->kernel->ops->stats(d->kernel, zone, l.ifindex, &stats, NULL) == 0)
 		step_links(v, &stats);

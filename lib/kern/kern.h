@@ -85,8 +85,8 @@ struct kern_event {
 #define OWN_NS (-1)
 
 /*
- * Reads what is waiting; cb is called once for each link, with the last that happened to it. Returns 0, or -ENOBUFS when the
- * kernel dropped notifications and the caller must dump again.
+ * Reads what is waiting; cb is called once for each link, with the last that happened to it. Returns 0, or
+ * -ENOBUFS when the kernel dropped notifications and the caller must dump again.
  */
 int kern_real_events(struct kernel *k, void (*cb)(const struct kern_event *ev, void *arg), void *arg);
 

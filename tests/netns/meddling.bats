@@ -38,7 +38,8 @@ foreigners() {
 	in_ns z1 tc qdisc add dev f0 root handle 1: htb
 }
 # Without ours: lines that speak of our links, pins and what the daemon says
-others() { { look_at h; look_at z1; look_at z2; } | grep -vE 'vnic[0-9]|\bvi[0-9]+\b|stub0|^h: eth0 tcx' | sort; }
+others() { { look_at h; look_at z1; look_at z2; } | grep -vE 'vnic[0-9]|\bvi[0-9]+\b|stub0|^h: eth0 (tcx|ingress .* bpf )' |
+		sed 's/ bridge forward_delay.*//; s/(null)//; s/ ,BROAD/ BROAD/' | sort; }
 
 # All of ours as the kernel has it, but for what links that are made again have anew
 # shellcheck disable=SC2016 # the other shell's
@@ -56,7 +57,7 @@ ours() {
 		in_ns h sh -c "$LOOK_OURS" sh "$TOOLS/hooks"
 		in_ns z1 sh -c "$LOOK_OURS" sh "$TOOLS/hooks"
 		steered
-	} | sed -E 's/\bvi[0-9]+/viN/g; s/(vnicd:[-0-9a-f]+):[0-9]+/\1:N/; s/((viN|stub0) .*ether) [^ ]+/\1/'
+	} | sed -E 's/\bvi[0-9]+/viN/g; s/(vnicd:[-0-9a-f]+):[0-9]+/\1:N/; s/((viN|stub0) .*ether) [^ ]+/\1/' | sort
 }
 is_as_before() { [[ $(ours) == "$1" ]]; }
 until_right() { vt_until 50 is_as_before "$1" || same "$2: not put right" "$1" "$(ours)"; }
@@ -236,9 +237,9 @@ rate() { in_ns z1 tc class show dev vnic1 | sed -n 's/.*htb.* rate \([^ ]*\) .*/
 	made create-vnic -l eth0 -p maxbw=10M vnic2
 	before=$(ours)
 	for i in {1..1500}; do
-		echo "link add m$i link eth0 type macvlan"
-		echo "link del m$i"
+		echo "link add m$i link eth0 group 99 type macvlan"
 	done >"$VT_DIR/batch"
+	echo "link del group 99" >>"$VT_DIR/batch"
 	pid=$(vt_daemon_pid)
 	kill -STOP "$pid"
 	in_ns h ip -batch "$VT_DIR/batch"
@@ -246,7 +247,8 @@ rate() { in_ns z1 tc class show dev vnic1 | sed -n 's/.*htb.* rate \([^ ]*\) .*/
 	in_ns z1 tc qdisc del dev vnic1 root
 	in_ns h ip link del vnic2
 	in_ns h ip link set eth0 mtu 1400
-	in_ns h ip -batch "$VT_DIR/batch"
+	in_ns h ip -batch <(head -500 "$VT_DIR/batch")
+	in_ns h ip link del group 99
 	in_ns h ip link set eth0 mtu 1500
 	kill -CONT "$pid"
 	until_right "$before" "after a flood"

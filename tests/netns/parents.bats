@@ -179,7 +179,7 @@ no_steering() {
 }
 
 @test "a parent under another name: known by bus address or permanent MAC" {
-	skip "no link that a namespace can have has either here (see tests/unit/test_world)"
+	skip "no link that a namespace can have has either here"
 }
 
 @test "a parent that is down: its VNICs are, say so, and come up alone" {
