@@ -254,18 +254,40 @@ static void count_hooks(struct adopt *a)
 	}
 }
 
+static size_t collect_deletions(struct adopt *a, enum link_class class, struct change *changes, size_t count)
+{
+	struct vlink *v, *next;
+
+	HASH_ITER (hh_n, a->d->by_n, v, next)
+		if (v->s.class == class && intent_of(a, v->s.n, "delete"))
+			changes[count++].old = v;
+	return count;
+}
+
+/* In one transaction, as they were asked for; an etherstub's row can go when those of the VNICs on it are
+ * gone. */
+static void finish_deletions(struct adopt *a)
+{
+	struct change *changes = calloc(HASH_CNT(hh_n, a->d->by_n) + 1, sizeof(*changes));
+	struct err e = {0};
+	char text[600];
+	size_t count;
+
+	if (!changes)
+		return;
+	count = collect_deletions(a, CLASS_VNIC, changes, 0);
+	count = collect_deletions(a, CLASS_ETHERSTUB, changes, count);
+	if (count)
+		log_info(NULL, "finishing an interrupted deletion of %zu links", count);
+	if (count && reconcile_run(a->d, changes, count, &e) < 0)
+		log_error(NULL, "cannot finish it: %s", err_str(&e, text, sizeof(text)));
+	free(changes);
+}
+
 static void adopt_link(struct adopt *a, struct vlink *v)
 {
 	struct intent *moved = intent_of(a, v->s.n, "move");
-	struct err e = {0};
-	char text[600];
 
-	if (intent_of(a, v->s.n, "delete")) {
-		log_info(v->s.name, "finishing the deletion of %s", v->s.name);
-		if (reconcile_delete(a->d, v, &e) < 0)
-			log_error(v->s.name, "cannot delete it: %s", err_str(&e, text, sizeof(text)));
-		return;
-	}
 	if (moved)
 		reconcile_moved(a->d, v, moved->zone);
 	else
@@ -287,6 +309,7 @@ static int adopt_in_order(struct adopt *a, struct err *e)
 	if (r < 0)
 		return r;
 	a->new_world = strcmp(before, d->world) != 0;
+	finish_deletions(a);
 	HASH_SRT(hh_n, d->by_n, by_number);
 	HASH_ITER (hh_n, d->by_n, v, next)
 		adopt_link(a, v);
@@ -297,31 +320,62 @@ static int adopt_in_order(struct adopt *a, struct err *e)
 	return r;
 }
 
+static void begin(struct adopt *a, struct daemon *d)
+{
+	*a = (struct adopt){.d = d};
+	utarray_new(a->intents, &intent_icd);
+	utarray_new(a->zones, &ut_str_icd);
+	utarray_new(a->orphans, &node_icd);
+	utarray_new(a->pins, &node_icd);
+}
+
+static void end(struct adopt *a)
+{
+	utarray_free(a->intents);
+	utarray_free(a->zones);
+	utarray_free(a->orphans);
+	utarray_free(a->pins);
+}
+
+/* What no link needs any more. */
+static int sweep_rest(struct adopt *a, struct err *e)
+{
+	sweep_pins(a);
+	return observe_steers(a->d, sweep_steer, a, e);
+}
+
 int adopt_all(struct daemon *d, struct err *e)
 {
-	struct adopt a = {.d = d};
+	struct adopt a;
 	unsigned long acts = apply_acts(d->kernel);
 	int r;
 
-	utarray_new(a.intents, &intent_icd);
-	utarray_new(a.zones, &ut_str_icd);
-	utarray_new(a.orphans, &node_icd);
-	utarray_new(a.pins, &node_icd);
+	begin(&a, d);
 	r = gather(&a, e);
 	if (r == 0) {
 		sweep(&a);
 		count_hooks(&a);
 		r = adopt_in_order(&a, e);
 	}
-	if (r == 0) {
-		sweep_pins(&a);
-		r = observe_steers(d, sweep_steer, &a, e);
-	}
+	if (r == 0)
+		r = sweep_rest(&a, e);
 	log_info(NULL, "adopted %u links with %lu modifying acts", HASH_CNT(hh_n, d->by_n),
 		 apply_acts(d->kernel) - acts);
-	utarray_free(a.intents);
-	utarray_free(a.zones);
-	utarray_free(a.orphans);
-	utarray_free(a.pins);
+	end(&a);
+	return r;
+}
+
+int adopt_sweep(struct daemon *d, struct err *e)
+{
+	struct adopt a;
+	int r;
+
+	begin(&a, d);
+	r = gather(&a, e);
+	if (r == 0) {
+		sweep(&a);
+		r = sweep_rest(&a, e);
+	}
+	end(&a);
 	return r;
 }

@@ -762,13 +762,6 @@ int reconcile_store(struct daemon *d, struct vlink *old, struct vlink *new, stru
 	return 0;
 }
 
-int reconcile_delete(struct daemon *d, struct vlink *v, struct err *e)
-{
-	struct change c = {.old = v};
-
-	return reconcile_run(d, &c, 1, e);
-}
-
 void reconcile_orphan(struct daemon *d, const struct node *like)
 {
 	struct vlink v = {.s = {.n = like->n, .class = like->class, .mac = like->mac}};

@@ -36,8 +36,6 @@ void reconcile_hook(struct daemon *d, struct vlink *v);
 int reconcile_store(struct daemon *d, struct vlink *old, struct vlink *new, struct err *e);
 /* The same for a link that an interrupted move may have left in zone. */
 void reconcile_moved(struct daemon *d, struct vlink *v, const char *zone);
-/* Finishes an interrupted deletion; v is freed. */
-int reconcile_delete(struct daemon *d, struct vlink *v, struct err *e);
 /* Removes what hangs on n without a row: orphans of a killed daemon. like: where its link is, if anywhere. */
 void reconcile_orphan(struct daemon *d, const struct node *like);
 /* After a change of the parent's speed: caps in percent. */
