@@ -140,8 +140,6 @@ priorities() {
 }
 
 ping_under_load() {
-	local i
-
 	vt_bg ping_to "$VT_DIR/ping.a" a 10.99.0.1
 	vt_bg ping_to "$VT_DIR/ping.b" p 10.99.0.11
 	streams 3 "four-out a p 10.99.0.1 5301 tcp4 100M" "four-in p b 10.99.0.11 5302 tcp4 10M"

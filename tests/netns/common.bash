@@ -70,7 +70,7 @@ echo "$qdiscs" | while read -r _ kind handle _ dev _; do
 	esac
 done'
 
-look_at() { nsenter --net="/run/netns/$VT$1" sh -c "$LOOK" sh "$TOOLS/hooks" | sed -E "s/^/$1: /"; }
+look_at() { nsenter --net="/run/netns/$VT$1" sh -c "$LOOK" sh "$TOOLS/hooks" </dev/null | sed -E "s/^/$1: /"; }
 
 # The steering entries: MAC, ifb by name, open or not
 steered() {
@@ -107,13 +107,12 @@ told() {
 
 # Everything. Numbers that a re-made object has anew are left out; ifindexes of VNICs too, with "remade".
 dump() {
-	local zones
-
-	zones=$(grep -vx p "$VT_DIR/zones")
-	{
-		# These two are all there is in most tests, and are looked at side by side.
-		cat <(look_at h) <(for zone in $(grep -vx h <<<"$zones"); do look_at "$zone"; done) <(steered; pins; told)
-	} | sed -E 's/: link ([0-9]+): ([^:@]+)@?[^:]*: <(.*)>/: link \2 \1 \3/
+	# Side by side, for speed.
+	cat <(look_at h) <(look_at_zones) <(
+		steered
+		pins
+		told
+	) | sed -E 's/: link ([0-9]+): ([^:@]+)@?[^:]*: <(.*)>/: link \2 \1 \3/
 		/: link/ { s/,?(LOWER_UP|NO-CARRIER|M-DOWN)//g
 			s/ (state|qdisc|promiscuity|allmulti|usedbcqueuelen|link-netns|link-netnsid) [^ ]+//g }
 		/: addr/ { s/@[^ ]*//; s/ (UP|UNKNOWN|DOWN|LOWERLAYERDOWN) / / }
@@ -122,6 +121,8 @@ dump() {
 		s/\bvi[0-9]+/viN/g; s/(vnicd:[-0-9a-f]+):[0-9]+/\1:N/; s/vnic-[0-9]+/vnic-N/; s/(link viN) [0-9]+ (.*ether) [^ ]+/\1 \2/
 		s/ bridge .* addrgenmode/ bridge addrgenmode/; s/ +/ /g' | if [[ ${1:-} == remade ]]; then remade; else cat; fi | sort
 }
+
+look_at_zones() { grep -vx '[hp]' "$VT_DIR/zones" | while read -r zone; do look_at "$zone"; done; }
 
 # Leaves out what a link that is made again has anew.
 remade() { sed -E 's/(link [^ ]+) [0-9]+ (.* macvlan )/\1 \2/; s/(link [^ ]+) [0-9]+ (.*ether) [^ ]+ (.* bridge )/\1 \2 \3/'; }
@@ -284,9 +285,7 @@ figures_hold() { awk '($3 != "-" && $2 + 0 < $3 + 0) || ($4 != "-" && $2 + 0 > $
 
 # measured COMMAND...: what it says by figure must hold; up to three times while the control was disturbed, too.
 measured() {
-	local try
-
-	for try in 1 2 3; do
+	for _ in 1 2 3; do
 		: >"$VT_DIR/figures"
 		control_start
 		"$@"

@@ -30,8 +30,6 @@ ifb() { in_ns h ip -o link show type ifb | sed -E 's/^[0-9]+: ([^:@]+).*/\1/'; }
 # --- who pays -----------------------------------------------------------------------------------------------------------
 
 @test "an uncapped VNIC is a bare macvlan: same qdiscs, hooks, filters, also beside a capped one" {
-	local like
-
 	bare() { in_ns z1 tc qdisc show dev "$1" | sed "s/$1/X/"; hooks z1 "$1"; in_ns z1 tc filter show dev "$1"; }
 	in_ns h ip link add mv0 link eth0 netns "${VT}z1" type macvlan mode bridge
 	in_ns z1 ip link set mv0 up

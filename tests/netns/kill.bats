@@ -4,9 +4,9 @@
 # at all, nothing is left over, and the command can be given again.
 
 load common
-# With a capped VNIC beside it, so that the parent's hook stays; and without one.
-STAY='-m 02:08:20:00:00:01'
-NEW='-m 02:08:20:00:00:02'
+# MACs. With a capped VNIC beside it, so that the parent's hook stays; and without one.
+STAY=02:08:20:00:00:01
+NEW=02:08:20:00:00:02
 
 setup() {
 	vt_begin
@@ -17,31 +17,31 @@ setup() {
 teardown() { vt_cleanup; }
 
 @test "killed in create-vnic: capped, in a zone, beside another one" {
-	adm create-vnic -l eth0 $STAY -p maxbw=20M stay0 2>/dev/null
-	kill_every_step create "adm create-vnic -l eth0 $NEW -p maxbw=100M,zone=${VT}z1 vnic1" 'adm delete-vnic vnic1'
+	adm create-vnic -l eth0 -m $STAY -p maxbw=20M stay0 2>/dev/null
+	kill_every_step create "adm create-vnic -l eth0 -m $NEW -p maxbw=100M,zone=${VT}z1 vnic1" 'adm delete-vnic vnic1'
 }
 
 @test "killed in create-vnic: the first capped one of its parent, with one direction apart" {
-	kill_every_step create "adm create-vnic -l eth0 $NEW -p maxbw=100M,maxbw-rx=500M,mtu=1400 vnic1" 'adm delete-vnic vnic1'
+	kill_every_step create "adm create-vnic -l eth0 -m $NEW -p maxbw=100M,maxbw-rx=500M,mtu=1400 vnic1" 'adm delete-vnic vnic1'
 }
 
 @test "killed in delete-vnic: capped, in a zone, beside another one" {
-	adm create-vnic -l eth0 $STAY -p maxbw=20M stay0 2>/dev/null
-	adm create-vnic -l eth0 $NEW -p maxbw=100M,zone=${VT}z1 vnic1
-	kill_every_step delete 'adm delete-vnic vnic1' "adm create-vnic -l eth0 $NEW -p maxbw=100M,zone=${VT}z1 vnic1"
+	adm create-vnic -l eth0 -m $STAY -p maxbw=20M stay0 2>/dev/null
+	adm create-vnic -l eth0 -m $NEW -p "maxbw=100M,zone=${VT}z1" vnic1
+	kill_every_step delete 'adm delete-vnic vnic1' "adm create-vnic -l eth0 -m $NEW -p maxbw=100M,zone=${VT}z1 vnic1"
 }
 
 @test "killed in delete-vnic of two, the last capped ones" {
 	make_two() {
-		adm create-vnic -l eth0 $STAY -p maxbw=20M vnic1 2>/dev/null
-		adm create-vnic -l eth0 $NEW -p maxbw=20M,zone=${VT}z1 vnic2
+		adm create-vnic -l eth0 -m $STAY -p maxbw=20M vnic1 2>/dev/null
+		adm create-vnic -l eth0 -m $NEW -p "maxbw=20M,zone=${VT}z1" vnic2
 	}
 	make_two
 	kill_every_step 'delete two' 'adm delete-vnic vnic1 vnic2' make_two
 }
 
 @test "killed in set-linkprop: a cap comes, changes and goes" {
-	adm create-vnic -l eth0 $NEW -p zone=${VT}z1 vnic1
+	adm create-vnic -l eth0 -m $NEW -p "zone=${VT}z1" vnic1
 	kill_every_step 'cap comes' 'adm set-linkprop -p maxbw=50G vnic1' 'adm reset-linkprop -p maxbw vnic1'
 	adm set-linkprop -p maxbw=50G vnic1
 	kill_every_step 'cap goes' 'adm reset-linkprop -p maxbw vnic1' 'adm set-linkprop -p maxbw=50G vnic1'
@@ -50,7 +50,7 @@ teardown() { vt_cleanup; }
 }
 
 @test "killed in set-linkprop zone: there and back" {
-	adm create-vnic -l eth0 $NEW -p maxbw=50G vnic1 2>/dev/null
+	adm create-vnic -l eth0 -m $NEW -p maxbw=50G vnic1 2>/dev/null
 	kill_every_step 'into the zone' "adm set-linkprop -p zone=${VT}z1 vnic1" 'adm reset-linkprop -p zone vnic1 2>/dev/null'
 	adm set-linkprop -p zone=${VT}z1 vnic1
 	kill_every_step 'out of the zone' 'adm reset-linkprop -p zone vnic1' "adm set-linkprop -p zone=${VT}z1 vnic1"
@@ -64,14 +64,14 @@ teardown() { vt_cleanup; }
 
 @test "killed in the middle of a step: a cap comes and goes, programs on tcx" {
 	command -v strace >/dev/null || skip "no strace"
-	adm create-vnic -l eth0 $NEW -p zone=${VT}z1 vnic1
-	kill_at_calls 'cap comes' 7 'adm set-linkprop -p maxbw=50G vnic1' 'adm reset-linkprop -p maxbw vnic1' A=
+	adm create-vnic -l eth0 -m $NEW -p "zone=${VT}z1" vnic1
+	kill_at_calls 'cap comes' 11 'adm set-linkprop -p maxbw=50G vnic1' 'adm reset-linkprop -p maxbw vnic1' A=
 }
 
 @test "killed in the middle of a step: a cap comes and goes, programs in clsact filters" {
 	command -v strace >/dev/null || skip "no strace"
 	stop
 	start_faulty VNICD_DISABLE=tcx
-	adm create-vnic -l eth0 $NEW -p zone=${VT}z1 vnic1
-	kill_at_calls 'cap comes' 7 'adm set-linkprop -p maxbw=50G vnic1' 'adm reset-linkprop -p maxbw vnic1' VNICD_DISABLE=tcx
+	adm create-vnic -l eth0 -m $NEW -p "zone=${VT}z1" vnic1
+	kill_at_calls 'cap comes' 11 'adm set-linkprop -p maxbw=50G vnic1' 'adm reset-linkprop -p maxbw vnic1' VNICD_DISABLE=tcx
 }
