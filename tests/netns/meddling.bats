@@ -39,7 +39,7 @@ foreigners() {
 }
 # Without ours: lines that speak of our links, pins and what the daemon says
 others() { { look_at h; look_at z1; look_at z2; } | grep -vE 'vnic[0-9]|\bvi[0-9]+\b|stub0|^h: eth0 (tcx|ingress .* bpf )' |
-		sed 's/ bridge forward_delay.*//; s/(null)//; s/ ,BROAD/ BROAD/' | sort; }
+		sed 's/ promiscuity [0-9]*//; s/ bridge forward_delay.*//; s/(null)//; s/ ,BROAD/ BROAD/' | sort; }
 
 # All of ours as the kernel has it, but for what links that are made again have anew
 # shellcheck disable=SC2016 # the other shell's
