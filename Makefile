@@ -162,7 +162,7 @@ lint-tidy: $(SKELS) $(B)/lib/ipc/varlink_text.h
 		-I. -I$(B) $(PKG_CFLAGS) 2>$(B)/tidy.log || { cat $(B)/tidy.log; false; }
 lint-cppcheck:
 	$(call say,LINT,cppcheck) cppcheck -q -j2 --enable=warning,performance,portability --std=c11 --inline-suppr \
-		--suppress=uninitvar --suppress=arrayIndexThenCheck --error-exitcode=1 -I. --include=/usr/include/uthash.h \
+		--suppress=uninitvar --suppress=arrayIndexThenCheck --error-exitcode=1 -I. --include=/usr/include/uthash.h --include=/usr/include/utlist.h \
 		'-DLIBBPF_OPTS(type,name,...)=struct type name = {__VA_ARGS__}' $(TIDIED)
 lint-shell:
 	$(call say,LINT,shellcheck) shellcheck -x -S warning $(SHELLS)
