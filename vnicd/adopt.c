@@ -288,10 +288,13 @@ static void adopt_link(struct adopt *a, struct vlink *v)
 {
 	struct intent *moved = intent_of(a, v->s.n, "move");
 
-	if (moved)
+	if (moved) {
+		/* We were moving it: it goes back to where it is stored to be. */
+		v->moved = false;
 		reconcile_moved(a->d, v, moved->zone);
-	else
+	} else {
 		(a->new_world ? reconcile_raise : reconcile_link)(a->d, v);
+	}
 }
 
 static int by_number(struct vlink *x, struct vlink *y)

@@ -142,7 +142,8 @@ priorities() {
 ping_under_load() {
 	vt_bg ping_to "$VT_DIR/ping.a" a 10.99.0.1
 	vt_bg ping_to "$VT_DIR/ping.b" p 10.99.0.11
-	streams 3 "four-out a p 10.99.0.1 5301 tcp4 100M" "four-in p b 10.99.0.11 5302 tcp4 10M"
+	# Only a load: at 10M a stream has not found its rate after so short a time.
+	LEAST=0.8 streams 3 "out a p 10.99.0.1 5301 tcp4 100M" "in p b 10.99.0.11 5302 tcp4 10M"
 	sleep 0.5
 	figure 'ping-at-100M' "$(awk -F/ '/^rtt/ { print $5 }' "$VT_DIR/ping.a")" - 75
 	figure 'ping-at-10M' "$(awk -F/ '/^rtt/ { print $5 }' "$VT_DIR/ping.b")" - 300

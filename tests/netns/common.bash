@@ -197,6 +197,11 @@ kill_at_calls() {
 			trace "$call" "signal=SIGKILL:when=$n"
 			status=0
 			eval "$3" 2>/dev/null || status=$?
+			# So many calls it makes only together with what it looks at afterwards, which varies.
+			if [[ $status == 0 ]] && ! vt_until 5 vt_gone "$(vt_daemon_pid)"; then
+				vt_stop "$tracer"
+				vt_gone "$(vt_daemon_pid)" || { eval "$4"; continue; }
+			fi
 			await_end
 			start_faulty "$5"
 			now=$(dump remade)
@@ -298,7 +303,8 @@ measured() {
 	complain "name, figure, from, to:" "$(cat "$VT_DIR/figures")"
 }
 
-# streams SECONDS 'NAME FROM TO ADDRESS PORT KIND CAP'...: TCP at the same time; each as layer-2 rate over its cap.
+# streams SECONDS 'NAME FROM TO ADDRESS PORT KIND CAP'...: TCP at the same time; each as layer-2 rate over its cap, which
+# must be $LEAST at least.
 streams() {
 	local seconds=$1 name from to address port kind cap pids=() one
 
@@ -319,6 +325,6 @@ streams() {
 	for one; do
 		read -r name from to address port kind cap <<<"$one"
 		figure "$name" "$(awk -v g="$(goodput "$VT_DIR/stream.$name")" -v r="$(l2_ratio "$kind")" -v c="$(bps "$cap")" \
-			'BEGIN { print g * r / c }')" 0.97 1.03
+			'BEGIN { print g * r / c }')" "${LEAST:-0.97}" 1.03
 	done
 }
