@@ -593,7 +593,7 @@ static enum trouble missing(const struct daemon *d, const struct vlink *v, const
 /* The same, or where an interrupted move may have left it. */
 static int look_for(struct daemon *d, struct vlink *v, const char *zone, struct item *it, struct err *e)
 {
-	int r = find_node(d, v, it, e);
+	int r = zone ? observe_vlink(d, v, vlink_zone(v), &it->have, &it->zone_gone, e) : find_node(d, v, it, e);
 
 	if (r == 0 && !it->have.link && zone && strcmp(zone, vlink_zone(v)) != 0)
 		r = observe_vlink(d, v, zone, &it->have, &it->zone_gone, e);
@@ -646,6 +646,7 @@ static int make_right(struct txn *t, struct vlink *v, struct err *e)
 		return r;
 	close_counters(v->counters, &it->have, &it->want);
 	v->trouble = TROUBLE_NONE;
+	v->raise = false;
 	note_hook(t->d, v, &it->want);
 	observe_place(t->d, v, it->ifindex);
 	txn_refresh(t);
@@ -678,7 +679,8 @@ static void in_line(struct daemon *d, struct vlink *v, const char *zone, bool ra
 		return;
 	}
 	want_node(d, v, &t.items[0].have, &t.items[0].want);
-	if (raise)
+	v->raise |= raise;
+	if (v->raise)
 		t.items[0].want.up = !v->s.down;
 	if (trouble != TROUBLE_NONE) {
 		set_aside(&t, v);
