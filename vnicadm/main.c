@@ -69,6 +69,8 @@ static const struct flag show_linkprop_flags[] = {
 	{0},
 };
 
+static const struct flag reset_all_flags[] = {{.letter = 'y', .name = "yes", .help = "do not ask"}, {0}};
+
 /* The first one is what runs without operands. */
 static const struct verb verbs[] = {
 	{.name = "show-link",
@@ -153,6 +155,18 @@ static const struct verb verbs[] = {
 	 .operand = "LINK",
 	 .most = 1,
 	 .run = show_linkprop},
+	{.name = "reapply",
+	 .usage = "[LINK]",
+	 .help = "Put a link of vnicd's right at once, or all of them, whoever changed it how often",
+	 .flags = none,
+	 .operand = "LINK",
+	 .most = 1,
+	 .run = reapply},
+	{.name = "reset",
+	 .usage = "[-y]",
+	 .help = "Delete everything that vnicd made; asks before",
+	 .flags = reset_all_flags,
+	 .run = reset_all},
 };
 
 int main(int argc, char **argv)

@@ -17,6 +17,10 @@ int delete_etherstub(struct cli *cli);
 int set_linkprop(struct cli *cli);
 int reset_linkprop(struct cli *cli);
 
+/* upkeep.c */
+int reapply(struct cli *cli);
+int reset_all(struct cli *cli);
+
 /* show.c */
 int show_link(struct cli *cli);
 int show_phys(struct cli *cli);

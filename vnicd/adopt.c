@@ -72,6 +72,19 @@ static struct intent *intent_of(struct adopt *a, uint32_t n, const char *kind)
 	return NULL;
 }
 
+/* Somebody may have moved it while no daemon was there to hear of it. Its own zone is looked into before
+ * others. */
+static void seen_in(struct daemon *d, struct vlink *v, const struct port *port, enum link_class class)
+{
+	if (class != CLASS_VNIC || v->seen)
+		return;
+	v->seen = true;
+	v->moved = strcmp(port->zone, prop_zone(&v->props)) != 0;
+	snprintf(v->place, sizeof(v->place), "%s", port->zone);
+	observe_place(d, v, port->ifindex);
+	observe_below(d, v);
+}
+
 /* A link with our mark belongs to a row, or to a creation or deletion that did not come to its end. */
 static int on_marked(const struct port *port, uint32_t n, enum link_class class, void *arg)
 {
@@ -80,8 +93,12 @@ static int on_marked(const struct port *port, uint32_t n, enum link_class class,
 	struct intent *i = intent_of(a, n, NULL);
 
 	/* Without a number only an intent can tell whose it is: see unmarked(). */
-	if (!n || vlink_by_n(a->d, n))
+	if (!n)
 		return 0;
+	if (vlink_by_n(a->d, n)) {
+		seen_in(a->d, vlink_by_n(a->d, n), port, class);
+		return 0;
+	}
 	if (class == CLASS_IFB && i) {
 		memcpy(o.port.name, i->name, sizeof(o.port.name));
 		memcpy(o.port.zone, i->zone, sizeof(o.port.zone));
@@ -121,6 +138,18 @@ static int on_pin(uint32_t n, int parent, void *arg)
 	return 0;
 }
 
+static void add_all_zones(struct adopt *a)
+{
+	UT_array *all;
+	char **z = NULL;
+
+	utarray_new(all, &ut_str_icd);
+	observe_zones(a->d, all);
+	while ((z = (char **)utarray_next(all, z)))
+		add_zone(a, *z);
+	utarray_free(all);
+}
+
 static int gather(struct adopt *a, struct err *e)
 {
 	struct vlink *v, *next;
@@ -132,6 +161,7 @@ static int gather(struct adopt *a, struct err *e)
 		return r;
 	HASH_ITER (hh_n, a->d->by_n, v, next)
 		add_zone(a, prop_zone(&v->props));
+	add_all_zones(a);
 	utarray_push_back(a->zones, &none);
 	r = observe_marked(a->d, (const char *const *)utarray_front(a->zones), on_marked, a, e);
 	while (r == 0 && (i = (struct intent *)utarray_next(a->intents, i)))
@@ -174,7 +204,7 @@ static void sweep_programs(struct adopt *a, struct node *o)
 	if (v && has_programs(v))
 		return;
 	if (v) {
-		snprintf(o->port.zone, sizeof(o->port.zone), "%s", prop_zone(&v->props));
+		snprintf(o->port.zone, sizeof(o->port.zone), "%s", vlink_zone(v));
 		memcpy(o->port.name, v->s.name, sizeof(o->port.name));
 	}
 	remove_leftover(a, OP_PROG_DEL, ON_LINK, o);
@@ -224,22 +254,47 @@ static void count_hooks(struct adopt *a)
 	}
 }
 
+static size_t collect_deletions(struct adopt *a, enum link_class class, struct change *changes, size_t count)
+{
+	struct vlink *v, *next;
+
+	HASH_ITER (hh_n, a->d->by_n, v, next)
+		if (v->s.class == class && intent_of(a, v->s.n, "delete"))
+			changes[count++].old = v;
+	return count;
+}
+
+/* In one transaction, as they were asked for; an etherstub's row can go when those of the VNICs on it are
+ * gone. */
+static void finish_deletions(struct adopt *a)
+{
+	struct change *changes = calloc(HASH_CNT(hh_n, a->d->by_n) + 1, sizeof(*changes));
+	struct err e = {0};
+	char text[600];
+	size_t count;
+
+	if (!changes)
+		return;
+	count = collect_deletions(a, CLASS_VNIC, changes, 0);
+	count = collect_deletions(a, CLASS_ETHERSTUB, changes, count);
+	if (count)
+		log_info(NULL, "finishing an interrupted deletion of %zu links", count);
+	if (count && reconcile_run(a->d, changes, count, &e) < 0)
+		log_error(NULL, "cannot finish it: %s", err_str(&e, text, sizeof(text)));
+	free(changes);
+}
+
 static void adopt_link(struct adopt *a, struct vlink *v)
 {
 	struct intent *moved = intent_of(a, v->s.n, "move");
-	struct err e = {0};
-	char text[600];
 
-	if (intent_of(a, v->s.n, "delete")) {
-		log_info(v->s.name, "finishing the deletion of %s", v->s.name);
-		if (reconcile_delete(a->d, v, &e) < 0)
-			log_error(v->s.name, "cannot delete it: %s", err_str(&e, text, sizeof(text)));
-		return;
-	}
-	if (moved)
+	if (moved) {
+		/* We were moving it: it goes back to where it is stored to be. */
+		v->moved = false;
 		reconcile_moved(a->d, v, moved->zone);
-	else
-		reconcile_link(a->d, v, a->new_world);
+	} else {
+		(a->new_world ? reconcile_raise : reconcile_link)(a->d, v);
+	}
 }
 
 static int by_number(struct vlink *x, struct vlink *y)
@@ -257,6 +312,7 @@ static int adopt_in_order(struct adopt *a, struct err *e)
 	if (r < 0)
 		return r;
 	a->new_world = strcmp(before, d->world) != 0;
+	finish_deletions(a);
 	HASH_SRT(hh_n, d->by_n, by_number);
 	HASH_ITER (hh_n, d->by_n, v, next)
 		adopt_link(a, v);
@@ -267,31 +323,62 @@ static int adopt_in_order(struct adopt *a, struct err *e)
 	return r;
 }
 
+static void begin(struct adopt *a, struct daemon *d)
+{
+	*a = (struct adopt){.d = d};
+	utarray_new(a->intents, &intent_icd);
+	utarray_new(a->zones, &ut_str_icd);
+	utarray_new(a->orphans, &node_icd);
+	utarray_new(a->pins, &node_icd);
+}
+
+static void end(struct adopt *a)
+{
+	utarray_free(a->intents);
+	utarray_free(a->zones);
+	utarray_free(a->orphans);
+	utarray_free(a->pins);
+}
+
+/* What no link needs any more. */
+static int sweep_rest(struct adopt *a, struct err *e)
+{
+	sweep_pins(a);
+	return observe_steers(a->d, sweep_steer, a, e);
+}
+
 int adopt_all(struct daemon *d, struct err *e)
 {
-	struct adopt a = {.d = d};
+	struct adopt a;
 	unsigned long acts = apply_acts(d->kernel);
 	int r;
 
-	utarray_new(a.intents, &intent_icd);
-	utarray_new(a.zones, &ut_str_icd);
-	utarray_new(a.orphans, &node_icd);
-	utarray_new(a.pins, &node_icd);
+	begin(&a, d);
 	r = gather(&a, e);
 	if (r == 0) {
 		sweep(&a);
 		count_hooks(&a);
 		r = adopt_in_order(&a, e);
 	}
-	if (r == 0) {
-		sweep_pins(&a);
-		r = observe_steers(d, sweep_steer, &a, e);
-	}
+	if (r == 0)
+		r = sweep_rest(&a, e);
 	log_info(NULL, "adopted %u links with %lu modifying acts", HASH_CNT(hh_n, d->by_n),
 		 apply_acts(d->kernel) - acts);
-	utarray_free(a.intents);
-	utarray_free(a.zones);
-	utarray_free(a.orphans);
-	utarray_free(a.pins);
+	end(&a);
+	return r;
+}
+
+int adopt_sweep(struct daemon *d, struct err *e)
+{
+	struct adopt a;
+	int r;
+
+	begin(&a, d);
+	r = gather(&a, e);
+	if (r == 0) {
+		sweep(&a);
+		r = sweep_rest(&a, e);
+	}
+	end(&a);
 	return r;
 }

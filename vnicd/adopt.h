@@ -8,3 +8,5 @@
 /* The world must be loaded and its links read. Single links that cannot be brought in line become lost, with
  * a log line. */
 int adopt_all(struct daemon *d, struct err *e);
+/* Removes whatever of ours belongs to no link of the world. */
+int adopt_sweep(struct daemon *d, struct err *e);

@@ -101,11 +101,12 @@ static void note_driver(const struct slink *parent, json_t *notes)
 		note(notes, "warning", "%s is %s", parent->l.name, warning);
 }
 
-static int set_parent(struct daemon *d, struct vlink *v, const struct slink *parent, struct err *e)
+static int set_parent(struct daemon *d, struct vlink *v, struct slink *parent, struct err *e)
 {
 	enum link_class class;
 	struct vlink *stub = vlink_of_sys(d, &parent->l, &class);
 
+	v->below = parent;
 	if (stub) {
 		v->s.over = stub->s.n;
 		return 0;
@@ -339,9 +340,6 @@ static int find_changeable(struct daemon *d, struct call *c, struct vlink **ret,
 		return err_user(e, -EINVAL, "link", "name the link");
 	name = observe_name(d, name, buf);
 	*ret = vlink_find(d, name);
-	if (*ret && (*ret)->lost[0])
-		return err_user(e, -ENODEV, name, "it is lost (%s): only deleting it is possible",
-				(*ret)->lost);
 	if (*ret)
 		return 0;
 	s = slink_by_name(d, name);
@@ -371,23 +369,22 @@ static int reset_props(struct vlink *v, const json_t *list, struct err *e)
 	return 0;
 }
 
-static int is_there(struct daemon *d, const struct vlink *v, struct err *e)
+static bool is_there(struct daemon *d, struct vlink *v)
 {
-	const char *zone = prop_zone(&v->props);
-	enum link_class class;
-	struct sys_link l;
-	int r = observe_find(d, zone, v->s.name, &l, e);
+	return v->below && observe_locate(d, v);
+}
 
-	if (r == 0 && vlink_of_sys(d, &l, &class) == v)
-		return 0;
-	if (r < 0 && r != -ENODEV && r != -ENOENT)
-		return r;
-	if (r == -ENOENT)
-		return err_user(e, r, v->s.name, "it is lost (zone %s is gone): only deleting it is possible",
-				zone);
-	return err_user(e, -ENODEV, v->s.name,
-			"it is lost (not in %s%s any more): only deleting it is possible",
-			zone[0] ? "zone " : "this namespace", zone);
+/* A link that is not there now is changed in the books, and made if it can be. */
+static int run_change(struct daemon *d, struct change *c, json_t *notes, struct err *e)
+{
+	int r;
+
+	if (is_there(d, c->old) || c->old->s.class == CLASS_ETHERSTUB)
+		return reconcile_run(d, c, 1, e);
+	r = reconcile_store(d, c->old, c->new, e);
+	if (r == 0 && c->new->trouble != TROUBLE_NONE)
+		note(notes, "warning", "%s: stored; it is not there now: %s", c->new->s.name, c->new->why);
+	return r;
 }
 
 /* Runs a change of v's properties; edit makes it on a copy. */
@@ -398,7 +395,7 @@ static void change_props(struct daemon *d, struct call *c,
 	json_t *notes = json_array();
 	struct err e = {0};
 
-	if (find_changeable(d, c, &change.old, &e) < 0 || is_there(d, change.old, &e) < 0)
+	if (find_changeable(d, c, &change.old, &e) < 0)
 		goto fail;
 	change.new = vlink_copy(change.old);
 	if (!change.new) {
@@ -409,8 +406,10 @@ static void change_props(struct daemon *d, struct call *c,
 	    check_props(d, change.new, change.old, &e) < 0)
 		goto fail;
 	if (strcmp(prop_zone(&change.new->props), prop_zone(&change.old->props)) != 0)
+		change.new->moved = false;
+	if (strcmp(vlink_zone(change.new), vlink_zone(change.old)) != 0)
 		note_place(d, change.new, notes);
-	if (reconcile_run(d, &change, 1, &e) < 0)
+	if (run_change(d, &change, notes, &e) < 0)
 		goto fail;
 	reply_done(c, NULL, notes);
 	return;

@@ -195,11 +195,14 @@ static int check_place(struct daemon *d, const struct vlink *v, struct err *e)
 	const char *zone = prop_zone(&v->props);
 	struct sys_link l;
 	int r = observe_find(d, zone, v->s.name, &l, e);
+	enum link_class class;
+	struct vlink *there = r == 0 ? vlink_of_sys(d, &l, &class) : NULL;
 
 	if (is_own_namespace(zone))
 		return err_user(e, -EINVAL, v->s.name, "zone %s is vnicd's own namespace: leave zone= out",
 				zone);
-	if (r == -ENODEV)
+	/* Somebody may have moved it there before. */
+	if (r == -ENODEV || (there && there->s.n == v->s.n))
 		return 0;
 	if (r == -ENOENT)
 		return err_user(e, r, v->s.name, "no zone %s: make it with 'ip netns add %s'", zone, zone);

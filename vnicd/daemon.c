@@ -2,8 +2,8 @@
 /* Opens and closes the daemon's parts in order. Serves nobody: that is server.c's. */
 #include "vnicd/adopt.h"
 #include "vnicd/log.h"
+#include "vnicd/mend.h"
 #include "vnicd/observe.h"
-#include "vnicd/reconcile.h"
 #include "vnicd/sampler.h"
 
 #include <errno.h>
@@ -53,30 +53,6 @@ static int read_world(struct daemon *d, struct err *e)
 	return 0;
 }
 
-/* A link of the own namespace is new, changed or gone (link_news), or its addresses or qdiscs are. */
-static void on_changed(struct daemon *d, int ifindex, bool link_news)
-{
-	struct slink *s = slink_find(d, ifindex);
-	struct vlink *v, *next;
-	enum link_class class;
-
-	if (!s)
-		return;
-	if (link_news) {
-		if (s->speed)
-			reconcile_percent(d, s);
-		return;
-	}
-	v = vlink_of_sys(d, &s->l, &class);
-	if (v && class == CLASS_VNIC)
-		observe_subnets(d, v);
-	if (v)
-		return;
-	HASH_ITER (hh_n, d->by_n, v, next)
-		if (v->s.class == CLASS_VNIC && !prop_zone(&v->props)[0] && vlink_parent(d, v) == s)
-			observe_subnets(d, v);
-}
-
 static int open_all(struct daemon *d, struct err *e)
 {
 	int r = read_world(d, e);
@@ -87,7 +63,9 @@ static int open_all(struct daemon *d, struct err *e)
 		return r;
 	r = observe_open(d, e);
 	if (r == 0)
-		r = observe_start(d, on_changed, e);
+		r = mend_start(d, e);
+	if (r == 0)
+		r = observe_start(d, e);
 	if (r == 0)
 		r = observe_links(d, e);
 	if (r == 0)
@@ -120,6 +98,9 @@ struct daemon *daemon_close(struct daemon *d)
 	if (d->store && d->kernel)
 		sampler_save(d);
 	sd_event_source_disable_unref(d->notify);
+	sd_event_source_disable_unref(d->zones);
+	sd_event_source_disable_unref(d->resync);
+	mend_stop(d);
 	world_free(d);
 	observe_close(d);
 	store_close(d->store);

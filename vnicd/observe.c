@@ -10,6 +10,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <utlist.h>
+
+#define RESYNC_US 200000
 
 int observe_open(struct daemon *d, struct err *e)
 {
@@ -31,24 +36,33 @@ static int put(const struct sys_link *l, void *arg)
 int observe_links(struct daemon *d, struct err *e)
 {
 	struct slink *s, *next;
+	int r;
 
 	HASH_ITER (hh, d->links, s, next)
-		slink_drop(d, s->l.ifindex);
-	return d->kernel->ops->links(d->kernel, put, d, e);
+		s->seen = false;
+	r = d->kernel->ops->links(d->kernel, put, d, e);
+	HASH_ITER (hh, d->links, s, next)
+		if (r == 0 && !s->seen)
+			slink_drop(d, s->l.ifindex);
+	return r;
 }
 
 static void key_for(struct daemon *d, const struct vlink *v, const char *zone, struct node *key)
 {
-	struct slink *parent = vlink_parent(d, v);
+	struct slink *parent = vlink_parent(d, v), *ifb;
 
 	*key = (struct node){.n = v->s.n, .class = v->s.class, .mac = v->s.mac, .mtu = want_mtu(d, v)};
 	snprintf(key->port.zone, sizeof(key->port.zone), "%s", zone);
 	memcpy(key->port.name, v->s.name, sizeof(key->port.name));
+	if (!strcmp(zone, vlink_zone(v)))
+		key->port.ifindex = v->at.ifindex;
 	if (parent && v->s.class == CLASS_VNIC) {
 		memcpy(key->parent.name, parent->l.name, sizeof(key->parent.name));
 		key->parent.ifindex = parent->l.ifindex;
 	}
 	node_ifb_name(v->s.n, key->ifb_port.name);
+	ifb = slink_by_name(d, key->ifb_port.name);
+	key->ifb_port.ifindex = ifb ? ifb->l.ifindex : 0;
 }
 
 int observe_vlink(struct daemon *d, const struct vlink *v, const char *zone, struct node *ret, bool *ret_gone,
@@ -84,6 +98,14 @@ int observe_find(struct daemon *d, const char *zone, const char *name, struct sy
 	return d->kernel->ops->link(d->kernel, zone, 0, name, ret, e);
 }
 
+int observe_vlink_sys(struct daemon *d, const struct vlink *v, struct sys_link *ret)
+{
+	int r = v->at.ifindex ? d->kernel->ops->link(d->kernel, vlink_zone(v), v->at.ifindex, NULL, ret, NULL)
+			      : -ENODEV;
+
+	return r == -ENODEV ? d->kernel->ops->link(d->kernel, vlink_zone(v), 0, v->s.name, ret, NULL) : r;
+}
+
 int observe_marked(struct daemon *d, const char *const *zones,
 		   int (*cb)(const struct port *port, uint32_t n, enum link_class class, void *arg),
 		   void *arg, struct err *e)
@@ -104,8 +126,13 @@ int observe_pins(struct daemon *d, int (*cb)(uint32_t n, int parent, void *arg),
 
 const char *observe_name(struct daemon *d, const char *name, char buf[IFNAMSIZ])
 {
+	struct slink *s = slink_by_name(d, name);
+	enum link_class class = CLASS_OTHER;
+	struct vlink *renamed = s ? vlink_of_sys(d, &s->l, &class) : NULL;
 	struct sys_link l;
 
+	if (renamed && class != CLASS_IFB && !vlink_find(d, name))
+		return renamed->s.name;
 	if (vlink_find(d, name) || slink_by_name(d, name) || observe_find(d, "", name, &l, NULL) < 0)
 		return name;
 	memcpy(buf, l.name, IFNAMSIZ);
@@ -134,12 +161,27 @@ uint64_t observe_speed(struct daemon *d, int ifindex, int *ret_duplex)
 	return bps;
 }
 
+void observe_below(struct daemon *d, struct vlink *v)
+{
+	static const struct mac none;
+	enum link_class class;
+	struct sys_link l;
+	struct slink *s;
+
+	if (!v->s.parent_row || v->parent.bus[0] || !mac_equal(v->parent.perm_mac, none) ||
+	    observe_vlink_sys(d, v, &l) < 0 || vlink_of_sys(d, &l, &class) != v)
+		return;
+	s = slink_find(d, kern_real_lower(d->kernel, vlink_zone(v), &l));
+	if (s)
+		vlink_is_over(d, v, s);
+}
+
 void observe_subnets(struct daemon *d, struct vlink *v)
 {
 	struct slink *parent = vlink_parent(d, v), *self = slink_by_name(d, v->s.name);
 	bool shares = false, warned = v->warn[0];
 
-	if (v->s.class != CLASS_VNIC || v->s.over || !parent || !self || prop_zone(&v->props)[0])
+	if (v->s.class != CLASS_VNIC || v->s.over || !parent || !self || vlink_zone(v)[0])
 		v->warn[0] = '\0';
 	else if (d->kernel->ops->shares_subnet(d->kernel, self->l.ifindex, parent->l.ifindex, &shares,
 					       NULL) == 0)
@@ -153,57 +195,302 @@ void observe_subnets(struct daemon *d, struct vlink *v)
 		log_warning(v->s.name, "%s", v->warn);
 }
 
-struct events {
-	struct daemon *d;
-	void (*changed)(struct daemon *d, int ifindex, bool link_news);
-};
+/* Notifications: what each may concern is looked at later, when all of them are read. */
 
-/* News from before a link of ours was marked must not hide it: while it is down, none follows of the mark. */
-static void one_event(int ifindex, bool gone, const struct sys_link *l, void *arg)
+static void touch_waiting(struct daemon *d)
 {
-	struct events *ev = arg;
+	struct vlink *v;
 
-	if (gone)
-		slink_drop(ev->d, ifindex);
-	else if (l && l->group == GROUP_LIVE && !l->alias[0])
-		observe_refresh(ev->d, ifindex);
-	else if (l)
-		slink_put(ev->d, l);
-	ev->changed(ev->d, ifindex, gone || l);
+	DL_FOREACH (d->waiting, v)
+		if (v->trouble != TROUBLE_WAITING)
+			d->touched(d, v, false);
 }
 
-static void resync(struct events *ev)
+/* Where somebody moved v to: a look into every namespace, since the kernel tells only in the words of the old
+ * one. */
+struct search {
+	const struct vlink *v;
+	bool found;
+	char zone[ZONE_MAX];
+};
+
+static int search_link(const struct port *port, uint32_t n, enum link_class class, void *arg)
 {
-	struct slink *s, *next;
+	struct search *s = arg;
+
+	if (n != s->v->s.n || class != s->v->s.class)
+		return 0;
+	s->found = true;
+	memcpy(s->zone, port->zone, sizeof(s->zone));
+	return 1;
+}
+
+static void search(struct daemon *d, struct search *s)
+{
+	char *end = NULL;
+	UT_array *zones;
+
+	utarray_new(zones, &ut_str_icd);
+	observe_zones(d, zones);
+	utarray_push_back(zones, &end);
+	d->kernel->ops->marked(d->kernel, (const char *const *)utarray_front(zones), search_link, s, NULL);
+	utarray_free(zones);
+}
+
+static void set_place(struct vlink *v, const char *zone)
+{
+	bool news = strcmp(zone, vlink_zone(v)) != 0;
+
+	v->moved = strcmp(zone, prop_zone(&v->props)) != 0;
+	snprintf(v->place, sizeof(v->place), "%s", zone);
+	if (news)
+		log_info(v->s.name, "was moved to %s%s: it stays ours", zone[0] ? "zone " : "this namespace",
+			 zone);
+}
+
+bool observe_locate(struct daemon *d, struct vlink *v)
+{
+	struct search s = {.v = v};
+	struct sys_link l;
+	enum link_class class;
+
+	if (observe_vlink_sys(d, v, &l) == 0 && vlink_of_sys(d, &l, &class) == v)
+		return true;
+	search(d, &s);
+	if (s.found)
+		set_place(v, s.zone);
+	return s.found;
+}
+
+static void came(struct daemon *d, struct vlink *v, const char *zone)
+{
+	set_place(v, zone);
+	v->leaving = false;
+	v->repair_timer = sd_event_source_disable_unref(v->repair_timer);
+	d->touched(d, v, false);
+}
+
+/* Told of as gone long before it arrives where somebody moves it to. */
+static void went(struct daemon *d, struct vlink *v, const struct kern_event *ev)
+{
+	if (ev->new_ifindex)
+		d->leaving(d, v);
+	else
+		d->touched(d, v, true);
+}
+
+static void own_gone(struct daemon *d, const struct kern_event *ev)
+{
+	struct slink *s = slink_find(d, ev->ifindex);
+	enum link_class class = CLASS_OTHER;
+	struct vlink *v = s ? vlink_of_sys(d, &s->l, &class) : NULL;
+
+	slink_drop(d, ev->ifindex);
+	touch_waiting(d);
+	if (v)
+		went(d, v, ev);
+}
+
+static void touch_above(struct daemon *d, struct slink *s, bool all)
+{
+	struct vlink *v;
+
+	DL_FOREACH (s->above, v)
+		if (all || v->trouble == TROUBLE_WAITING)
+			d->touched(d, v, false);
+}
+
+static void own_link(struct daemon *d, const struct kern_event *ev)
+{
+	struct slink *s = slink_find(d, ev->ifindex);
+	uint32_t mtu = s ? s->l.mtu : ev->l->mtu;
+	enum link_class class, was_class = CLASS_OTHER;
+	struct vlink *v, *was = s ? vlink_of_sys(d, &s->l, &was_class) : NULL;
+
+	/* As it was before it was marked: no news tells that of a down link. */
+	if (ev->l->group == GROUP_LIVE && !ev->l->alias[0])
+		observe_refresh(d, ev->ifindex);
+	else
+		slink_put(d, ev->l);
+	s = slink_find(d, ev->ifindex);
+	if (!s)
+		return;
+	touch_above(d, s, mtu != s->l.mtu);
+	if (s->speed)
+		d->speed_changed(d, s);
+	v = vlink_of_sys(d, &s->l, &class);
+	/* Others took its alias away. */
+	if (!v && was)
+		d->touched(d, was, true);
+	else if (v && class == CLASS_VNIC && vlink_zone(v)[0])
+		came(d, v, "");
+	else if (v)
+		d->touched(d, v, true);
+}
+
+/* Addresses or qdiscs. One VNIC's look is enough to see whether a parent's hook still stands. */
+static void own_other(struct daemon *d, int ifindex)
+{
+	struct slink *s = slink_find(d, ifindex);
+	enum link_class class;
+	struct vlink *v = s ? vlink_of_sys(d, &s->l, &class) : NULL, *first;
+
+	if (v) {
+		d->touched(d, v, true);
+		observe_subnets(d, v);
+	}
+	if (!s)
+		return;
+	DL_SEARCH_SCALAR(s->above, first, hook, ifindex);
+	if (first)
+		d->touched(d, first, true);
+	DL_FOREACH (s->above, v)
+		observe_subnets(d, v);
+}
+
+/* In another namespace: a link that carries our alias, or one known by its numbers. */
+static void other_ns(struct daemon *d, const struct kern_event *ev)
+{
+	struct vlink *at = vlink_at(d, ev->nsid, ev->ifindex), *v = at;
+	enum link_class class = CLASS_VNIC;
+	char zone[ZONE_MAX];
+
+	if (ev->l && !ev->gone && strstr(ev->l->alias, "vnicd:") == ev->l->alias)
+		v = vlink_of_sys(d, ev->l, &class);
+	if (!v || class != CLASS_VNIC)
+		return;
+	if (ev->gone) {
+		vlink_seen_at(d, v, 0, 0);
+		went(d, v, ev);
+	} else if (v == at) {
+		d->touched(d, v, true);
+	} else if (kern_real_zone(d->kernel, ev->nsid, zone, NULL) == 0) {
+		vlink_seen_at(d, v, ev->nsid, ev->ifindex);
+		came(d, v, zone);
+	}
+}
+
+static void ns_gone(struct daemon *d, int nsid)
+{
+	struct vlink *v, *next;
+
+	HASH_ITER (hh_at, d->by_at, v, next)
+		if (v->at.nsid == nsid) {
+			vlink_seen_at(d, v, 0, 0);
+			d->touched(d, v, false);
+		}
+}
+
+static void one_event(const struct kern_event *ev, void *arg)
+{
+	struct daemon *d = arg;
+
+	if (ev->nsid != OWN_NS && !ev->ifindex)
+		ns_gone(d, ev->nsid);
+	else if (ev->nsid != OWN_NS)
+		other_ns(d, ev);
+	else if (ev->gone)
+		own_gone(d, ev);
+	else if (ev->l)
+		own_link(d, ev);
+	else
+		own_other(d, ev->ifindex);
+}
+
+/* Everything may have changed: all is read and looked at again. */
+static void resync(struct daemon *d)
+{
+	struct vlink *v, *next;
 	struct err e = {0};
 	char text[600];
 
 	log_info(NULL, "the kernel dropped notifications: reading all links again");
-	if (observe_links(ev->d, &e) < 0)
+	if (observe_links(d, &e) < 0)
 		log_error(NULL, "cannot read the links: %s", err_str(&e, text, sizeof(text)));
-	HASH_ITER (hh, ev->d->links, s, next)
-		ev->changed(ev->d, s->l.ifindex, true);
+	HASH_ITER (hh_n, d->by_n, v, next)
+		d->touched(d, v, true);
+}
+
+static int on_resync(sd_event_source *source, uint64_t usec, void *arg)
+{
+	struct daemon *d = arg;
+
+	(void)usec;
+	sd_event_source_disable_unref(source);
+	d->resync = NULL;
+	resync(d);
+	return 0;
+}
+
+/* At most once in RESYNC_US, however often the kernel drops notifications: a storm must not be answered by
+ * dumps. */
+static void resync_soon(struct daemon *d)
+{
+	if (!d->resync)
+		sd_event_add_time_relative(d->event, &d->resync, CLOCK_MONOTONIC, RESYNC_US, 0, on_resync, d);
 }
 
 static int on_events(sd_event_source *source, int fd, uint32_t revents, void *arg)
 {
-	struct events ev = {.d = arg};
+	struct daemon *d = arg;
 
 	(void)source;
 	(void)fd;
 	(void)revents;
-	ev.changed = ev.d->changed;
-	if (kern_real_events(ev.d->kernel, one_event, &ev) == -ENOBUFS)
-		resync(&ev);
+	if (kern_real_events(d->kernel, one_event, d) == -ENOBUFS)
+		resync_soon(d);
 	return 0;
 }
 
-int observe_start(struct daemon *d, void (*changed)(struct daemon *d, int ifindex, bool link_news),
-		  struct err *e)
+/* A zone by that name has come: what was lost with the old one can be made again. */
+static int on_zone_name(sd_event_source *source, const struct inotify_event *event, void *arg)
 {
-	int r;
+	struct daemon *d = arg;
+	struct vlink *v, *next;
 
-	d->changed = changed;
-	r = sd_event_add_io(d->event, &d->notify, kern_real_event_fd(d->kernel), EPOLLIN, on_events, d);
+	(void)source;
+	HASH_ITER (hh_n, d->by_n, v, next)
+		if (v->trouble == TROUBLE_LOST && event->len && !strcmp(prop_zone(&v->props), event->name))
+			d->touched(d, v, false);
+	return 0;
+}
+
+/* The name is there before the namespace is mounted on it, and attributes change when it is. */
+static int watch_zones(struct daemon *d)
+{
+	if (mkdir("/run/netns", 0755) < 0 && errno != EEXIST)
+		return -errno;
+	return sd_event_add_inotify(d->event, &d->zones, "/run/netns", IN_CREATE | IN_MOVED_TO | IN_ATTRIB,
+				    on_zone_name, d);
+}
+
+int observe_start(struct daemon *d, struct err *e)
+{
+	int r = sd_event_add_io(d->event, &d->notify, kern_real_event_fd(d->kernel), EPOLLIN, on_events, d);
+
+	if (r >= 0)
+		r = watch_zones(d);
 	return r < 0 ? err_sys(e, r, NULL, "cannot wait for notifications: %s", strerror(-r)) : 0;
+}
+
+void observe_place(struct daemon *d, struct vlink *v, int ifindex)
+{
+	const char *zone = vlink_zone(v);
+	int nsid;
+
+	if (!zone[0] || !ifindex)
+		vlink_seen_at(d, v, OWN_NS, ifindex);
+	else if (kern_real_nsid(d->kernel, zone, &nsid, NULL) == 0)
+		vlink_seen_at(d, v, nsid, ifindex);
+}
+
+static int add_zone(const char *zone, void *arg)
+{
+	utarray_push_back((UT_array *)arg, &zone);
+	return 0;
+}
+
+void observe_zones(struct daemon *d, UT_array *zones)
+{
+	kern_real_zones(d->kernel, add_zone, zones);
 }

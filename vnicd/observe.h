@@ -7,12 +7,14 @@
 
 #include "vnicd/world.h"
 
+#include <utarray.h>
+
 /* Opens the kernel of the own namespace as d->kernel, with d->store's marks; observe_close() closes it, also
  * twice. */
 int observe_open(struct daemon *d, struct err *e);
 void observe_close(struct daemon *d);
 
-/* One full dump into the world's links, which are emptied before. */
+/* One full dump into the world's links; those that it does not have are dropped. */
 int observe_links(struct daemon *d, struct err *e);
 /* What the kernel has for v, looked for in zone. A zone that is gone counts as nothing there, with *ret_gone
  * set. */
@@ -22,6 +24,8 @@ int observe_hook(struct daemon *d, int parent, bool *ret, struct err *e);
 /* Finds a link by name or altname in a zone. -ENODEV when there is none, -ENOENT when there is no such zone.
  */
 int observe_find(struct daemon *d, const char *zone, const char *name, struct sys_link *ret, struct err *e);
+/* v's link in the zone it is in, by the number it has there, else by name. -ENODEV, -ENOENT as above. */
+int observe_vlink_sys(struct daemon *d, const struct vlink *v, struct sys_link *ret);
 /* The name of the own namespace's link that name is an alternative name of, in buf; else name itself. */
 const char *observe_name(struct daemon *d, const char *name, char buf[IFNAMSIZ]);
 /* Brings one link of the own namespace up to date in the world at once, without waiting for its notification.
@@ -29,6 +33,9 @@ const char *observe_name(struct daemon *d, const char *name, char buf[IFNAMSIZ])
 void observe_refresh(struct daemon *d, int ifindex);
 /* Bits/s, 0 when the link has or tells none; duplex as kernel_ops. */
 uint64_t observe_speed(struct daemon *d, int ifindex, int *ret_duplex);
+/* A VNIC that is there is over the link that it is over, whatever that is called now: for a parent that
+ * nothing but its name tells from others. */
+void observe_below(struct daemon *d, struct vlink *v);
 /* Does the VNIC have an address inside one of its parent's subnets? Sets or clears v->warn. */
 void observe_subnets(struct daemon *d, struct vlink *v);
 
@@ -40,7 +47,16 @@ int observe_steers(struct daemon *d, int (*cb)(int parent, struct mac mac, void 
 		   struct err *e);
 int observe_pins(struct daemon *d, int (*cb)(uint32_t n, int parent, void *arg), void *arg, struct err *e);
 
-/* Reads notifications from d->event from now on; changed() is called for each link that is new, changed or
+/*
+ * Reads notifications from d->event from now on, of the own namespace and of the zones that have VNICs:
+ * d->touched() is called for each link of ours that one may concern, d->speed_changed() for a parent with
+ * caps in percent.
+ */
+int observe_start(struct daemon *d, struct err *e);
+/* Hears of v from now on in the zone it is in; ifindex: its number there. */
+void observe_place(struct daemon *d, struct vlink *v, int ifindex);
+/* Is v where it is thought to be? Else it is looked for in every namespace, and its place noted. False: it is
  * gone. */
-int observe_start(struct daemon *d, void (*changed)(struct daemon *d, int ifindex, bool link_news),
-		  struct err *e);
+bool observe_locate(struct daemon *d, struct vlink *v);
+/* Appends the name or path of every other namespace (char *). */
+void observe_zones(struct daemon *d, UT_array *zones);

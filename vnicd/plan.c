@@ -111,6 +111,8 @@ static void link_build(struct plan *p)
 		emit(p, OP_LINK_ADD, ON_LINK, true);
 	if (!p->cur.marked)
 		emit(p, OP_LINK_MARK, ON_LINK, true);
+	if (p->want->class == CLASS_VNIC && !mac_equal(p->cur.mac, p->want->mac))
+		emit(p, OP_LINK_MAC, ON_LINK, true);
 	if (p->cur.mtu > p->want->mtu)
 		mtu_set(p);
 }

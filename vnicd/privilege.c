@@ -9,12 +9,14 @@ static const struct {
 	unsigned capability;
 	bool must;
 } kept[] = {
-	{CAP_NET_ADMIN, true},     /* links, qdiscs, tcx */
-	{CAP_SYS_ADMIN, true},     /* entering zones; eBPF before CAP_BPF */
-	{CAP_BPF, false},          /* programs and maps */
-	{CAP_PERFMON, false},      /* programs that read the clock and the packet */
-	{CAP_SYS_RESOURCE, false}, /* the descriptor limit */
-	{CAP_DAC_OVERRIDE, false}, /* /proc/sys and pins that belong to another uid */
+	{CAP_NET_ADMIN, true},      /* links, qdiscs, tcx */
+	{CAP_SYS_ADMIN, true},      /* entering zones; eBPF before CAP_BPF */
+	{CAP_NET_BROADCAST, false}, /* to hear of links in other zones */
+	{CAP_BPF, false},           /* programs and maps */
+	{CAP_PERFMON, false},       /* programs that read the clock and the packet */
+	{CAP_SYS_RESOURCE, false},  /* the descriptor limit */
+	{CAP_SYS_PTRACE, false},    /* namespaces that only a process holds */
+	{CAP_DAC_OVERRIDE, false},  /* /proc/sys and pins that belong to another uid */
 };
 
 #define KEPT (sizeof(kept) / sizeof(*kept))

@@ -9,6 +9,7 @@
 #include "vnicd/fault.h"
 #include "vnicd/log.h"
 #include "vnicd/observe.h"
+#include "vnicd/parent.h"
 #include "vnicd/plan.h"
 #include "vnicd/sampler.h"
 #include "vnicd/want.h"
@@ -16,12 +17,14 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <utlist.h>
 
 /* One change with what was seen before and what is wanted after. */
 struct item {
 	struct change c;
 	struct node have, want;
 	bool zone_gone;
+	int ifindex; /* of the link after all was done */
 };
 
 struct txn {
@@ -112,13 +115,35 @@ static int plan_hooks(struct txn *t, bool adding, struct err *e)
 	return 0;
 }
 
+/* In its place, or where somebody moved it, whether we were told or not. */
+static int find_node(struct daemon *d, struct vlink *v, struct item *it, struct err *e)
+{
+	int r = observe_vlink(d, v, vlink_zone(v), &it->have, &it->zone_gone, e);
+
+	if (r < 0 || it->have.link || !v->below || v->trouble == TROUBLE_WAITING || !observe_locate(d, v))
+		return r;
+	return observe_vlink(d, v, vlink_zone(v), &it->have, &it->zone_gone, e);
+}
+
+/* A change of what is not where it was thought to be: it stays there, unless the change is to move it. */
+static void take_place(const struct vlink *old, struct vlink *new)
+{
+	if (strcmp(prop_zone(&old->props), prop_zone(&new->props)) != 0)
+		return;
+	new->moved = old->moved;
+	memcpy(new->place, old->place, sizeof(new->place));
+}
+
 static int item_observe(struct txn *t, struct item *it, struct err *e)
 {
-	const struct vlink *at = it->c.old ? it->c.old : it->c.new;
-	int r = observe_vlink(t->d, at, prop_zone(&at->props), &it->have, &it->zone_gone, e);
+	struct vlink *at = it->c.old ? it->c.old : it->c.new;
+	int r = it->c.old ? find_node(t->d, at, it, e)
+			  : observe_vlink(t->d, at, vlink_zone(at), &it->have, &it->zone_gone, e);
 
 	if (r < 0)
 		return r;
+	if (it->c.old && it->c.new)
+		take_place(it->c.old, it->c.new);
 	read_speed(t->d, subject(&it->c));
 	want_node(t->d, subject(&it->c), &it->have, &it->want);
 	if (!it->c.new) {
@@ -162,6 +187,7 @@ static int item_check(struct txn *t, struct item *it, struct err *e)
 
 	if (r < 0)
 		return r;
+	it->ifindex = now.port.ifindex;
 	if (it->c.new ? node_equal(&it->want, &now) : !now.link && !now.ifb && !now.steer)
 		return 0;
 	return err_sys(e, -EIO, v->s.name,
@@ -270,7 +296,7 @@ static const char *intent_kind(const struct change *c)
 
 static bool needs_intent(const struct change *c)
 {
-	return !c->old || !c->new || strcmp(prop_zone(&c->old->props), prop_zone(&c->new->props)) != 0;
+	return !c->old || !c->new || strcmp(vlink_zone(c->old), vlink_zone(c->new)) != 0;
 }
 
 /* A number for what is created, so that its links carry it before its row is there. */
@@ -294,7 +320,7 @@ static int save_intents(struct txn *t, struct err *e)
 			r = store_counters_put(t->d->store, c->old->s.n, c->old->counters, e);
 		if (r == 0 && needs_intent(c))
 			r = store_intent_put(t->d->store, subject(c)->s.n, intent_kind(c), subject(c)->s.name,
-					     subject(c)->s.mac, prop_zone(&subject(c)->props), e);
+					     subject(c)->s.mac, vlink_zone(subject(c)), e);
 	}
 	if (r == 0)
 		return store_commit(t->d->store, e);
@@ -405,13 +431,15 @@ static void item_commit(struct daemon *d, struct item *it)
 		count_steered(d, c->old->hook, -1);
 	if (c->new) {
 		c->new->hook = c->old ? c->old->hook : 0;
-		c->new->lost[0] = '\0';
+		c->new->trouble = TROUBLE_NONE;
 		note_hook(d, c->new, &it->want);
 	}
 	if (c->old)
 		world_remove(d, c->old);
-	if (c->new)
+	if (c->new) {
 		world_add(d, c->new);
+		observe_place(d, c->new, it->ifindex);
+	}
 }
 
 static void txn_commit(struct txn *t)
@@ -457,25 +485,29 @@ static int txn_open(struct txn *t, struct daemon *d, const struct change *change
 	return 0;
 }
 
-/* What the old objects had counted stays; those that went must not be mistaken for those that came. */
-static void hand_on_counters(struct item *it)
+/* What objects that go had counted stays: they must not be mistaken for those that come. */
+static void close_counters(struct counter *c, const struct node *have, const struct node *want)
 {
-	const struct node *have = &it->have, *want = &it->want;
-	bool moved = strcmp(have->port.zone, want->port.zone) != 0;
-	struct counter *c;
+	bool moved = have->link && strcmp(have->port.zone, want->port.zone) != 0;
 
-	if (!it->c.old || !it->c.new)
-		return;
-	c = it->c.new->counters;
-	memcpy(c, it->c.old->counters, sizeof(it->c.new->counters));
-	if (have->tx.leaf && (moved || !want->tx.leaf || have->tx.shape.segment != want->tx.shape.segment))
+	for (int i = CTR_IPACKETS; i <= CTR_ODROPS && !have->link; i++)
+		counter_close(&c[i]);
+	if (moved || !have->tx.leaf || !want->tx.leaf || have->tx.shape.segment != want->tx.shape.segment)
 		counter_close(&c[CTR_TX_LEAF]);
-	if (have->rx.leaf && (!want->rx.leaf || have->rx.shape.segment != want->rx.shape.segment))
+	if (!have->rx.leaf || !want->rx.leaf || have->rx.shape.segment != want->rx.shape.segment)
 		counter_close(&c[CTR_RX_LEAF]);
-	if (have->prog.present && (moved || !want->prog.present)) {
+	if (moved || !have->prog.present || !want->prog.present) {
 		counter_close(&c[CTR_RX_GROUP]);
 		counter_close(&c[CTR_TX_BLOCKED]);
 	}
+}
+
+static void hand_on_counters(struct item *it)
+{
+	if (!it->c.old || !it->c.new)
+		return;
+	memcpy(it->c.new->counters, it->c.old->counters, sizeof(it->c.new->counters));
+	close_counters(it->c.new->counters, &it->have, &it->want);
 }
 
 int reconcile_run(struct daemon *d, struct change *changes, size_t count, struct err *e)
@@ -513,11 +545,15 @@ int reconcile_run(struct daemon *d, struct change *changes, size_t count, struct
 
 /* At start and on events: links that are in the world already. */
 
-static void mark_lost(struct vlink *v, const char *why)
+static const char *const trouble_words[] = {
+	[TROUBLE_LOST] = "is lost", [TROUBLE_WAITING] = "waits", [TROUBLE_OVERRIDDEN] = "is overridden"};
+
+static void set_trouble(struct vlink *v, enum trouble trouble, const char *why)
 {
-	if (strcmp(v->lost, why) != 0)
-		log_warning(v->s.name, "is lost: %s", why);
-	snprintf(v->lost, sizeof(v->lost), "%s", why);
+	if (v->trouble != trouble || strcmp(v->why, why) != 0)
+		log_warning(v->s.name, "%s: %s", trouble_words[trouble], why);
+	v->trouble = trouble;
+	snprintf(v->why, sizeof(v->why), "%s", why);
 }
 
 static int bring_in_line(struct txn *t, struct err *e)
@@ -531,88 +567,202 @@ static int bring_in_line(struct txn *t, struct err *e)
 	return r < 0 ? r : txn_apply(t, e);
 }
 
-/* Is everything there that v needs to be made? Else says what is missing. */
-static bool can_be_made(const struct daemon *d, const struct vlink *v, bool zone_gone, char *why, size_t size)
+/* Is what v needs there? Else says what is missing. */
+static enum trouble missing(const struct daemon *d, const struct vlink *v, const struct item *it, char *why,
+			    size_t size)
 {
+	const struct slink *parent = vlink_parent(d, v);
 	char over[IFNAMSIZ];
+	struct err e = {0};
 
-	if (zone_gone)
-		snprintf(why, size, "zone %s is gone", prop_zone(&v->props));
-	else if (v->s.class == CLASS_VNIC && !vlink_parent(d, v))
+	if (v->s.class == CLASS_VNIC && !parent) {
 		snprintf(why, size, "its parent %s is not there", vlink_over(d, v, over));
-	else
-		return true;
-	return false;
+		return TROUBLE_WAITING;
+	}
+	/* It was taken for something else before it came back. */
+	if (parent && !it->have.link && parent_check(d, &parent->l, &e) < 0) {
+		snprintf(why, size, "its parent %.180s", e.text);
+		return TROUBLE_WAITING;
+	}
+	if (it->zone_gone) {
+		snprintf(why, size, "zone %s is gone", vlink_zone(v));
+		return TROUBLE_LOST;
+	}
+	return TROUBLE_NONE;
 }
 
-/* In zone, or where it belongs. */
-static int look_for(struct daemon *d, const struct vlink *v, const char *zone, struct item *it, struct err *e)
+/* The same, or where an interrupted move may have left it. */
+static int look_for(struct daemon *d, struct vlink *v, const char *zone, struct item *it, struct err *e)
 {
-	const char *home = prop_zone(&v->props);
-	int r = observe_vlink(d, v, zone, &it->have, &it->zone_gone, e);
+	int r = zone ? observe_vlink(d, v, vlink_zone(v), &it->have, &it->zone_gone, e) : find_node(d, v, it, e);
 
-	if (r == 0 && !it->have.link && strcmp(zone, home) != 0)
-		r = observe_vlink(d, v, home, &it->have, &it->zone_gone, e);
+	if (r == 0 && !it->have.link && zone && strcmp(zone, vlink_zone(v)) != 0)
+		r = observe_vlink(d, v, zone, &it->have, &it->zone_gone, e);
 	return r;
 }
 
-static void in_zone(struct daemon *d, struct vlink *v, const char *zone, bool create, bool raise)
+static void clear_hook(struct txn *t, int parent)
+{
+	struct node n = {.n = t->items[0].c.old->s.n, .class = CLASS_VNIC, .parent.ifindex = parent};
+
+	emit_hook(t, OP_HOOK_DEL, &n);
+}
+
+/* What is left of a link that cannot be there now would stand in its way when it comes back. */
+static void set_aside(struct txn *t, struct vlink *v)
+{
+	struct item *it = &t->items[0];
+	struct slink *parent = v->hook ? slink_find(t->d, v->hook) : NULL;
+	struct err e = {0};
+	char text[600];
+
+	it->want = (struct node){.n = v->s.n, .class = v->s.class};
+	it->have.prog.present |= v->s.class == CLASS_VNIC;
+	it->have.steer = v->hook != 0;
+	it->have.parent.ifindex = v->hook;
+	if (plan_node(&it->want, &it->have, &t->ops) < 0)
+		return;
+	if (v->hook && (!parent || parent->steered == 1))
+		clear_hook(t, v->hook);
+	if (apply_ops(t->d->kernel, &t->ops, &e) < 0)
+		log_warning(v->s.name, "cannot be set aside: %s", err_str(&e, text, sizeof(text)));
+	close_counters(v->counters, &it->want, &it->want);
+	note_hook(t->d, v, &it->want);
+	observe_place(t->d, v, 0);
+}
+
+/* A link whose zone or parent is gone and that was moved: when it is made again, then where it belongs. */
+static void go_home(struct vlink *v)
+{
+	v->moved = false;
+	v->place[0] = '\0';
+}
+
+static int make_right(struct txn *t, struct vlink *v, struct err *e)
+{
+	struct item *it = &t->items[0];
+	int r = bring_in_line(t, e);
+
+	if (r < 0)
+		return r;
+	close_counters(v->counters, &it->have, &it->want);
+	v->trouble = TROUBLE_NONE;
+	v->raise = false;
+	note_hook(t->d, v, &it->want);
+	observe_place(t->d, v, it->ifindex);
+	txn_refresh(t);
+	observe_subnets(t->d, v);
+	return 0;
+}
+
+/* zone: where else it may be, or NULL. */
+static void in_line(struct daemon *d, struct vlink *v, const char *zone, bool raise)
 {
 	struct change c = {.old = v, .new = v};
+	char why[sizeof(v->why)], text[600];
+	enum trouble trouble;
 	struct err e = {0};
-	char why[sizeof(v->lost)], text[600];
-	struct item *it;
 	struct txn t;
 
 	if (txn_open(&t, d, &c, 1, &e) < 0)
 		return;
-	it = &t.items[0];
 	read_speed(d, v);
-	if (look_for(d, v, zone, it, &e) < 0) {
-		mark_lost(v, err_str(&e, text, sizeof(text)));
-		goto out;
+	if (look_for(d, v, zone, &t.items[0], &e) < 0) {
+		set_trouble(v, TROUBLE_LOST, err_str(&e, text, sizeof(text)));
+		txn_done(&t);
+		return;
 	}
-	want_node(d, v, &it->have, &it->want);
-	/* A daemon that was killed before it raised the link. */
-	if (raise)
-		it->want.up = !v->s.down;
-	if (!it->have.link && !can_be_made(d, v, it->zone_gone, why, sizeof(why))) {
-		mark_lost(v, why);
-		goto out;
+	trouble = missing(d, v, &t.items[0], why, sizeof(why));
+	if (trouble != TROUBLE_NONE && v->moved) {
+		go_home(v);
+		txn_done(&t);
+		in_line(d, v, zone, raise);
+		return;
 	}
-	if (!it->have.link && !create) {
-		mark_lost(
-			v,
-			"it is not where it was put: somebody deleted or moved it (delete-vnic works on it)");
-		goto out;
+	want_node(d, v, &t.items[0].have, &t.items[0].want);
+	v->raise |= raise;
+	if (v->raise)
+		t.items[0].want.up = !v->s.down;
+	if (trouble != TROUBLE_NONE) {
+		set_aside(&t, v);
+		set_trouble(v, trouble, why);
+	} else if (make_right(&t, v, &e) < 0) {
+		set_trouble(v, TROUBLE_LOST, err_str(&e, text, sizeof(text)));
 	}
-	if (bring_in_line(&t, &e) < 0) {
-		mark_lost(v, err_str(&e, text, sizeof(text)));
-		goto out;
-	}
-	v->lost[0] = '\0';
-	note_hook(d, v, &it->want);
-	txn_refresh(&t);
-	observe_subnets(d, v);
-out:
 	txn_done(&t);
 }
 
-void reconcile_link(struct daemon *d, struct vlink *v, bool create)
+void reconcile_link(struct daemon *d, struct vlink *v)
 {
-	in_zone(d, v, prop_zone(&v->props), create, create);
+	in_line(d, v, NULL, false);
+}
+
+void reconcile_raise(struct daemon *d, struct vlink *v)
+{
+	in_line(d, v, NULL, true);
 }
 
 void reconcile_moved(struct daemon *d, struct vlink *v, const char *zone)
 {
-	in_zone(d, v, zone, false, true);
+	in_line(d, v, zone, true);
 }
 
-int reconcile_delete(struct daemon *d, struct vlink *v, struct err *e)
+bool reconcile_differs(struct daemon *d, struct vlink *v, bool *zone_gone, char *what, size_t size)
 {
-	struct change c = {.old = v};
+	struct change c = {.old = v, .new = v};
+	struct err e = {0};
+	struct txn t;
+	bool differs = false;
 
-	return reconcile_run(d, &c, 1, e);
+	if (txn_open(&t, d, &c, 1, &e) < 0)
+		return false;
+	if (look_for(d, v, NULL, &t.items[0], &e) == 0) {
+		want_node(d, v, &t.items[0].have, &t.items[0].want);
+		if (plan_node(&t.items[0].want, &t.items[0].have, &t.ops) == 0)
+			differs = t.ops.count > 0;
+		*zone_gone = t.items[0].zone_gone;
+		if (differs)
+			snprintf(what, size, "%s", op_name(t.ops.ops[0].kind));
+	}
+	txn_done(&t);
+	return differs;
+}
+
+/* The hook of v's parent alone. */
+void reconcile_hook(struct daemon *d, struct vlink *v)
+{
+	struct change c = {.old = v, .new = v};
+	struct err e = {0};
+	struct txn t;
+
+	if (!v->hook || txn_open(&t, d, &c, 1, &e) < 0)
+		return;
+	t.items[0].want =
+		(struct node){.n = v->s.n, .class = v->s.class, .steer = true, .parent.ifindex = v->hook};
+	if (plan_hooks(&t, true, &e) == 0)
+		apply_ops(d->kernel, &t.ops, &e);
+	txn_done(&t);
+}
+
+/* The rows of a link that is not there now; the link itself follows as far as it can. */
+int reconcile_store(struct daemon *d, struct vlink *old, struct vlink *new, struct err *e)
+{
+	int r = store_begin(d->store, e);
+
+	if (r == 0)
+		r = save_link(d, new, e);
+	if (r == 0)
+		r = store_commit(d->store, e);
+	else
+		store_rollback(d->store);
+	if (r < 0)
+		return r;
+	memcpy(new->counters, old->counters, sizeof(new->counters));
+	new->hook = old->hook;
+	world_remove(d, old);
+	world_add(d, new);
+	reconcile_link(d, new);
+	return 0;
 }
 
 void reconcile_orphan(struct daemon *d, const struct node *like)
@@ -641,7 +791,7 @@ void reconcile_percent(struct daemon *d, struct slink *parent)
 
 	if (speed == parent->speed || !speed)
 		return;
-	HASH_ITER (hh_n, d->by_n, v, next)
-		if (want_percent(v) && vlink_parent(d, v) == parent && !v->lost[0])
-			reconcile_link(d, v, false);
+	DL_FOREACH_SAFE(parent->above, v, next)
+	if (want_percent(v) && v->trouble == TROUBLE_NONE)
+		reconcile_link(d, v);
 }

@@ -20,14 +20,22 @@ struct change {
 int reconcile_run(struct daemon *d, struct change *changes, size_t count, struct err *e);
 
 /*
- * Brings links already in the world in line with the kernel, each on its own: v is adopted, mended, or marked
- * lost. create: what is missing is made again (a new world); else it becomes lost.
+ * Brings a link that is in the world already in line with the kernel: it is adopted, mended or made, or it
+ * gets a trouble: waiting without its parent, lost without its zone or when it cannot be made.
  */
-void reconcile_link(struct daemon *d, struct vlink *v, bool create);
+void reconcile_link(struct daemon *d, struct vlink *v);
+/* The same, and up: in a new world, where a killed daemon may not have come to that. */
+void reconcile_raise(struct daemon *d, struct vlink *v);
+/* Is anything of v not as it should be? what: the first thing to do about it; zone_gone: nobody but its zone
+ * is to blame. Changes nothing. */
+bool reconcile_differs(struct daemon *d, struct vlink *v, bool *zone_gone, char *what, size_t size);
+/* Puts back the program on the parent that v is steered by. */
+void reconcile_hook(struct daemon *d, struct vlink *v);
+/* new in the place of old, a link that is not there: saved, and made if that is possible now. new's on
+ * success. */
+int reconcile_store(struct daemon *d, struct vlink *old, struct vlink *new, struct err *e);
 /* The same for a link that an interrupted move may have left in zone. */
 void reconcile_moved(struct daemon *d, struct vlink *v, const char *zone);
-/* Finishes an interrupted deletion; v is freed. */
-int reconcile_delete(struct daemon *d, struct vlink *v, struct err *e);
 /* Removes what hangs on n without a row: orphans of a killed daemon. like: where its link is, if anywhere. */
 void reconcile_orphan(struct daemon *d, const struct node *like);
 /* After a change of the parent's speed: caps in percent. */

@@ -6,6 +6,7 @@
 #include "vnicd/sampler.h"
 #include "vnicd/session.h"
 #include "vnicd/show.h"
+#include "vnicd/upkeep.h"
 
 #include <string.h>
 
@@ -34,6 +35,8 @@ static const struct method {
 	{"DeleteEtherstub", true, change_delete_etherstub, {{"names", JSON_ARRAY}}},
 	{"SetLinkprop", true, change_set_linkprop, {{"link", JSON_STRING}, {"props", JSON_ARRAY}}},
 	{"ResetLinkprop", true, change_reset_linkprop, {{"link", JSON_STRING}, {"props", JSON_ARRAY}}},
+	{"Reapply", true, upkeep_reapply, {{"link", JSON_STRING}}},
+	{"Reset", true, upkeep_reset, {{NULL, JSON_NULL}}},
 	{"ShowLink", false, show_link, {{"name", JSON_STRING}, {"all", JSON_TRUE}}},
 	{"ShowPhys", false, show_phys, {{"name", JSON_STRING}}},
 	{"ShowVnic", false, show_vnic, {{"name", JSON_STRING}, {"link", JSON_STRING}}},

@@ -60,7 +60,7 @@ static void drops_key(const struct daemon *d, const struct vlink *v, int ifindex
 	const struct slink *ifb;
 
 	*key = (struct node){.n = v->s.n, .class = v->s.class, .port.ifindex = ifindex, .prog.present = true};
-	snprintf(key->port.zone, sizeof(key->port.zone), "%s", prop_zone(&v->props));
+	snprintf(key->port.zone, sizeof(key->port.zone), "%s", vlink_zone(v));
 	memcpy(key->port.name, v->s.name, sizeof(key->port.name));
 	node_ifb_name(v->s.n, key->ifb_port.name);
 	ifb = slink_by_name(d, key->ifb_port.name);
@@ -71,13 +71,15 @@ static void drops_key(const struct daemon *d, const struct vlink *v, int ifindex
 
 void sampler_collect(struct daemon *d, struct vlink *v)
 {
-	const char *zone = prop_zone(&v->props);
+	const char *zone = vlink_zone(v);
 	struct drop_stats drops;
 	struct link_stats stats;
 	struct sys_link l;
+	enum link_class class;
 	struct node key;
 
-	if (v->lost[0] || d->kernel->ops->link(d->kernel, zone, 0, v->s.name, &l, NULL) < 0)
+	if (v->trouble == TROUBLE_LOST || v->trouble == TROUBLE_WAITING || observe_vlink_sys(d, v, &l) < 0 ||
+	    vlink_of_sys(d, &l, &class) != v)
 		return;
 	if (d->kernel->ops->stats(d->kernel, zone, l.ifindex, &stats, NULL) == 0)
 		step_links(v, &stats);
@@ -192,7 +194,8 @@ static json_t *gather(struct daemon *d, const json_t *names)
 
 	d->kernel->ops->stats_all(d->kernel, gather_foreign, &g, NULL);
 	HASH_ITER (hh_n, d->by_n, v, next)
-		if (!v->lost[0] && asked_for(names, v->s.name))
+		if (v->trouble != TROUBLE_LOST && v->trouble != TROUBLE_WAITING &&
+		    asked_for(names, v->s.name))
 			json_array_append_new(g.rows, vlink_row(d, v));
 	return json_pack("{s:o}", "stats", sorted(g.rows));
 }

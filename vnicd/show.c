@@ -12,6 +12,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A namespace without a name is shown by a process in it. */
+static const char *zone_word(const char *zone, char buf[ZONE_MAX])
+{
+	unsigned pid;
+
+	if (sscanf(zone, "/proc/%u/", &pid) == 1)
+		snprintf(buf, ZONE_MAX, "pid:%u", pid);
+	else
+		snprintf(buf, ZONE_MAX, "%s", zone);
+	return buf;
+}
+
 /* How a link of ours is now. */
 struct status {
 	bool there;
@@ -42,33 +54,17 @@ static void join_why(struct status *s, const char *text)
 		snprintf(s->why + len, sizeof(s->why) - len, "%s%s", len ? "; " : "", text);
 }
 
-/* Looks again each time: zones send the daemon no notifications. */
+/* As the kernel has it now; a zone's links are asked for, since the world has only the own namespace's. */
 static void find_vlink(struct daemon *d, struct vlink *v, struct status *s)
 {
-	const char *zone = prop_zone(&v->props);
-	struct slink *own = zone[0] ? NULL : slink_by_name(d, v->s.name);
+	const char *zone = vlink_zone(v);
+	struct slink *own = zone[0] ? NULL : vlink_own(d, v);
 	enum link_class class;
-	char text[300];
-	int r = -ENODEV;
 
-	if (own) {
+	if (own)
 		s->l = own->l;
-		r = 0;
-	} else if (zone[0]) {
-		r = observe_find(d, zone, v->s.name, &s->l, NULL);
-	}
-	if (r == 0 && vlink_of_sys(d, &s->l, &class) != v)
-		r = -ENODEV;
-	s->there = r == 0 && !v->lost[0];
-	if (v->lost[0] || r == 0)
-		return;
-	if (r == -ENOENT)
-		snprintf(text, sizeof(text), "zone %s is gone", zone);
-	else
-		snprintf(text, sizeof(text),
-			 "it is not in %s%s any more: somebody deleted, moved or renamed it",
-			 zone[0] ? "zone " : "this namespace", zone);
-	join_why(s, text);
+	s->there = own || (zone[0] && observe_vlink_sys(d, v, &s->l) == 0);
+	s->there = s->there && vlink_of_sys(d, &s->l, &class) == v;
 }
 
 static void down_reason(struct daemon *d, const struct vlink *v, struct status *s)
@@ -86,17 +82,26 @@ static void down_reason(struct daemon *d, const struct vlink *v, struct status *
 	}
 }
 
+static const char *const trouble_states[] = {
+	[TROUBLE_LOST] = "lost", [TROUBLE_WAITING] = "waiting", [TROUBLE_OVERRIDDEN] = "overridden"};
+
 static void status_of(struct daemon *d, struct vlink *v, struct status *s)
 {
 	*s = (struct status){0};
 	find_vlink(d, v, s);
-	if (!s->there) {
-		s->state = "lost";
-		join_why(s, v->lost);
+	if (v->trouble != TROUBLE_NONE || !s->there) {
+		s->state = v->trouble != TROUBLE_NONE ? trouble_states[v->trouble] : "lost";
+		join_why(s, v->trouble != TROUBLE_NONE ? v->why : "it is gone: it is about to be made again");
 		return;
 	}
 	s->state = state_word(&s->l);
 	down_reason(d, v, s);
+	if (strcmp(s->l.name, v->s.name) != 0) {
+		join_why(s, "others gave it another name: ");
+		snprintf(s->why + strlen(s->why), sizeof(s->why) - strlen(s->why), "%s", s->l.name);
+	}
+	if (v->repair_timer)
+		join_why(s, "others changed it: it is about to be put right");
 	join_why(s, v->warn);
 }
 
@@ -170,7 +175,7 @@ static json_t *link_row(const char *name, const char *class, const struct sys_li
 
 static json_t *vlink_link_row(struct daemon *d, struct vlink *v)
 {
-	char over[IFNAMSIZ];
+	char over[IFNAMSIZ], zone[ZONE_MAX];
 	struct status s;
 	json_t *o;
 
@@ -179,7 +184,7 @@ static json_t *vlink_link_row(struct daemon *d, struct vlink *v)
 		s.l = (struct sys_link){.mtu = want_mtu(d, v), .mac = v->s.mac, .has_mac = true};
 	}
 	o = link_row(v->s.name, link_class_str(v->s.class), &s.l, s.state, vlink_over(d, v, over));
-	set_str(o, "zone", prop_zone(&v->props));
+	set_str(o, "zone", zone_word(vlink_zone(v), zone));
 	set_str(o, "why", s.why);
 	return o;
 }
@@ -284,7 +289,7 @@ static const char *enforcer(const struct vlink *v)
 {
 	if (prop_cap(&v->props, false).kind == BW_NONE && prop_cap(&v->props, true).kind == BW_NONE)
 		return "";
-	return prop_zone(&v->props)[0] ? "vnic (tenant can remove)" : "vnic";
+	return vlink_zone(v)[0] ? "vnic (tenant can remove)" : "vnic";
 }
 
 static void set_speed(struct daemon *d, json_t *o, const struct vlink *v)
@@ -305,7 +310,7 @@ static const char *mac_type_word(const struct vlink *v)
 
 static json_t *vnic_row(struct daemon *d, struct vlink *v)
 {
-	char over[IFNAMSIZ], mac[18], bandwidth[128];
+	char over[IFNAMSIZ], mac[18], bandwidth[128], zone[ZONE_MAX];
 	struct status s;
 	json_t *o;
 
@@ -317,7 +322,7 @@ static json_t *vnic_row(struct daemon *d, struct vlink *v)
 	set_str(o, "bandwidth", prop_bandwidth(&v->props, bandwidth, sizeof(bandwidth)));
 	set_caps(d, o, v);
 	set_speed(d, o, v);
-	set_str(o, "zone", prop_zone(&v->props));
+	set_str(o, "zone", zone_word(vlink_zone(v), zone));
 	if (s.there)
 		set_int(o, "ifindex", (uint64_t)s.l.ifindex);
 	set_str(o, "enforcer", enforcer(v));
@@ -384,8 +389,7 @@ static uint32_t mtu_now(struct daemon *d, const struct vlink *v)
 	enum link_class class;
 	struct sys_link l;
 
-	if (observe_find(d, prop_zone(&v->props), v->s.name, &l, NULL) == 0 &&
-	    vlink_of_sys(d, &l, &class) == v)
+	if (observe_find(d, vlink_zone(v), v->s.name, &l, NULL) == 0 && vlink_of_sys(d, &l, &class) == v)
 		return l.mtu;
 	return want_mtu(d, v);
 }
@@ -400,7 +404,7 @@ static void effective(struct daemon *d, const struct vlink *v, enum prop_id id, 
 	if (id == PROP_MTU) {
 		snprintf(buf, size, "%u", mtu_now(d, v));
 	} else if (id == PROP_ZONE) {
-		snprintf(buf, size, "%s", prop_zone(&v->props));
+		snprintf(buf, size, "%s", vlink_zone(v));
 	} else {
 		enum prop_id asked = v->props.value[id] ? id : PROP_MAXBW;
 		struct bw bw = {.kind = BW_NONE};

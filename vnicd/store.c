@@ -32,6 +32,7 @@ enum sql {
 	S_IDENT_FIND,
 	S_IDENT_ADD,
 	S_IDENT_PUT,
+	S_IDENTS_CLEAR,
 	S_PROPS,
 	S_PROP_PUT,
 	S_PROP_DEL,
@@ -70,6 +71,7 @@ static const char *const sql_text[S_COUNT] = {
 	/* What is not known this time stays as it was. */
 	[S_IDENT_PUT] = "UPDATE ident SET bus = iif(?1 = '', bus, ?1),"
 			" perm_mac = iif(?2 = zeroblob(6), perm_mac, ?2), name = ?3 WHERE id = ?4",
+	[S_IDENTS_CLEAR] = "DELETE FROM ident",
 	/* A value for this boot comes after the persistent one, so that the last one read is in force. */
 	[S_PROPS] = "SELECT key, value, boot FROM prop WHERE n = ?1 ORDER BY key, boot",
 	[S_PROP_PUT] = "INSERT INTO prop (n, key, boot, value) VALUES (?1, ?2, ?3, ?4)"
@@ -467,6 +469,11 @@ int store_ident_put(struct store *s, const struct ident *id, uint32_t *ret_row, 
 	if (r == 0)
 		*ret_row = (uint32_t)(found ? row : sqlite3_last_insert_rowid(s->db));
 	return r;
+}
+
+int store_idents_clear(struct store *s, struct err *e)
+{
+	return sql_run(s, s->stmt[S_IDENTS_CLEAR], e);
 }
 
 /* ---- properties ---- */

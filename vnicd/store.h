@@ -78,6 +78,9 @@ int store_ident_get(struct store *s, uint32_t row, struct ident *ret, struct err
  * one. */
 int store_ident_put(struct store *s, const struct ident *id, uint32_t *ret_row, struct err *e);
 
+/* Forgets all parents; no link may be left. */
+int store_idents_clear(struct store *s, struct err *e);
+
 /*
  * Properties as canonical text. boot "" = persistent, else the boot id it is valid for: rows of other boots
  * are deleted by store_open() (the caller's boot id is read from /proc/sys/kernel/random/boot_id).

@@ -80,8 +80,9 @@ void want_node(const struct daemon *d, const struct vlink *v, const struct node 
 	*ret = (struct node){.n = v->s.n, .class = v->s.class, .link = true, .mac = v->s.mac, .marked = true};
 	/* Up or down is its user's once it is there. */
 	ret->up = have->link ? have->up : !v->s.down;
-	snprintf(ret->port.zone, sizeof(ret->port.zone), "%s", prop_zone(&v->props));
-	memcpy(ret->port.name, v->s.name, sizeof(ret->port.name));
+	snprintf(ret->port.zone, sizeof(ret->port.zone), "%s", vlink_zone(v));
+	/* Whoever has it may call it what he likes. */
+	memcpy(ret->port.name, have->link ? have->port.name : v->s.name, sizeof(ret->port.name));
 	ret->quiet = !ret->port.zone[0];
 	ret->mtu = want_mtu(d, v);
 	if (v->s.class == CLASS_ETHERSTUB)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <utlist.h>
 
 struct vlink *vlink_new(void)
 {
@@ -16,6 +17,7 @@ struct vlink *vlink_new(void)
 struct vlink *vlink_free(struct vlink *v)
 {
 	if (v) {
+		sd_event_source_disable_unref(v->repair_timer);
 		props_free(&v->props);
 		free(v);
 	}
@@ -32,22 +34,117 @@ struct vlink *vlink_copy(const struct vlink *v)
 	c->props = (struct props){0};
 	memset(&c->hh_n, 0, sizeof(c->hh_n));
 	memset(&c->hh_name, 0, sizeof(c->hh_name));
+	memset(&c->hh_at, 0, sizeof(c->hh_at));
+	c->prev = c->next = c->dirty_next = NULL;
+	c->dirty = c->foreign = c->expected = false;
+	c->repair = (struct repair){0};
+	c->repair_timer = NULL;
+	c->at.ifindex = 0;
 	if (props_copy(&v->props, &c->props) < 0)
 		return vlink_free(c);
 	return c;
+}
+
+/* By bus address and permanent MAC; by the last name only where it has neither. */
+static bool is_ident(const struct sys_link *l, const struct ident *id)
+{
+	static const struct mac none;
+
+	if (strcmp(l->bus, id->bus) != 0 || !mac_equal(l->perm_mac, id->perm_mac))
+		return false;
+	return id->bus[0] || !mac_equal(id->perm_mac, none) || !strcmp(l->name, id->name);
+}
+
+static bool is_below(const struct daemon *d, const struct slink *s, const struct vlink *v)
+{
+	enum link_class class;
+	struct vlink *stub;
+
+	if (!v->s.over)
+		return v->s.parent_row && is_ident(&s->l, &v->parent);
+	stub = vlink_of_sys(d, &s->l, &class);
+	return stub && stub->s.n == v->s.over && class == CLASS_ETHERSTUB;
+}
+
+/* The name it had is the likeliest: all links are looked at only when that is another one's now. */
+static struct slink *find_below(const struct daemon *d, const struct vlink *v)
+{
+	struct vlink *stub = v->s.over ? vlink_by_n(d, v->s.over) : NULL;
+	struct slink *named = slink_by_name(d, stub ? stub->s.name : v->parent.name), *s, *next;
+
+	if (named && is_below(d, named, v))
+		return named;
+	HASH_ITER (hh, d->links, s, next)
+		if (is_below(d, s, v))
+			return s;
+	return NULL;
+}
+
+static void attach(struct daemon *d, struct vlink *v, struct slink *below)
+{
+	struct vlink **list = below ? &below->above : &d->waiting;
+
+	v->below = below;
+	DL_APPEND(*list, v);
+}
+
+static void detach(struct daemon *d, struct vlink *v)
+{
+	struct vlink **list = v->below ? &v->below->above : &d->waiting;
+
+	DL_DELETE(*list, v);
+	v->below = NULL;
 }
 
 void world_add(struct daemon *d, struct vlink *v)
 {
 	HASH_ADD(hh_n, d->by_n, s.n, sizeof(v->s.n), v);
 	HASH_ADD_KEYPTR(hh_name, d->by_name, v->s.name, strlen(v->s.name), v);
+	if (v->s.class == CLASS_VNIC)
+		attach(d, v, find_below(d, v));
 }
 
 void world_remove(struct daemon *d, struct vlink *v)
 {
+	if (v->s.class == CLASS_VNIC)
+		detach(d, v);
+	if (v->dirty)
+		LL_DELETE2(d->dirty, v, dirty_next);
+	vlink_seen_at(d, v, 0, 0);
 	HASH_DELETE(hh_n, d->by_n, v);
 	HASH_DELETE(hh_name, d->by_name, v);
 	vlink_free(v);
+}
+
+const char *vlink_zone(const struct vlink *v)
+{
+	return v->moved ? v->place : prop_zone(&v->props);
+}
+
+void vlink_seen_at(struct daemon *d, struct vlink *v, int nsid, int ifindex)
+{
+	struct vlink *other = ifindex ? vlink_at(d, nsid, ifindex) : NULL;
+
+	if (other == v && other)
+		return;
+	if (other) {
+		HASH_DELETE(hh_at, d->by_at, other);
+		other->at.ifindex = 0;
+	}
+	if (v->at.ifindex)
+		HASH_DELETE(hh_at, d->by_at, v);
+	v->at.nsid = nsid;
+	v->at.ifindex = ifindex;
+	if (ifindex)
+		HASH_ADD(hh_at, d->by_at, at, sizeof(v->at), v);
+}
+
+struct vlink *vlink_at(const struct daemon *d, int nsid, int ifindex)
+{
+	struct vlink *v, probe = {.at = {.nsid = nsid, .ifindex = ifindex}};
+
+	HASH_FIND(hh_at, d->by_at, &probe.at, sizeof(probe.at), v);
+	return v;
 }
 
 struct vlink *vlink_find(const struct daemon *d, const char *name)
@@ -93,8 +190,8 @@ static int load_link(const struct store_link *s, void *arg)
 	if (!l->v)
 		return err_nomem(l->e);
 	l->v->s = *s;
-	world_add(l->d, l->v);
 	r = s->parent_row ? store_ident_get(l->d->store, s->parent_row, &l->v->parent, l->e) : 0;
+	world_add(l->d, l->v);
 	if (r == 0)
 		r = store_props(l->d->store, s->n, load_prop, l, l->e);
 	return r < 0 ? r : store_counters_get(l->d->store, s->n, l->v->counters, l->e);
@@ -151,77 +248,102 @@ static void name_drop(struct daemon *d, struct slink *s)
 		HASH_DELETE(hh_name, d->links_by_name, s);
 }
 
-/* Known by its name for want of bus address and permanent MAC: its VNICs keep to it under another. */
-static void parent_renamed(struct daemon *d, const struct slink *s, const char *name)
+/* It keeps to its parent under the new name, also over a restart. */
+static void parent_name(struct daemon *d, struct vlink *v, const char *name)
+{
+	snprintf(v->parent.name, sizeof(v->parent.name), "%s", name);
+	if (store_ident_put(d->store, &v->parent, &v->s.parent_row, NULL) == 0)
+		store_link_put(d->store, &v->s, NULL);
+}
+
+static void parent_renamed(struct daemon *d, struct slink *s, const char *name)
+{
+	struct vlink *v;
+
+	DL_FOREACH (s->above, v)
+		if (v->s.parent_row)
+			parent_name(d, v, name);
+}
+
+void vlink_is_over(struct daemon *d, struct vlink *v, struct slink *s)
+{
+	if (v->below == s)
+		return;
+	detach(d, v);
+	attach(d, v, s);
+	parent_name(d, v, s->l.name);
+}
+
+/* VNICs that wait for just this link are over it from now on. */
+static void claim(struct daemon *d, struct slink *s)
 {
 	struct vlink *v, *next;
 
-	HASH_ITER (hh_n, d->by_n, v, next) {
-		if (!v->s.parent_row || vlink_parent(d, v) != s)
-			continue;
-		snprintf(v->parent.name, sizeof(v->parent.name), "%s", name);
-		if (store_ident_put(d->store, &v->parent, &v->s.parent_row, NULL) == 0)
-			store_link_put(d->store, &v->s, NULL);
+	DL_FOREACH_SAFE(d->waiting, v, next)
+	if (is_below(d, s, v)) {
+		detach(d, v);
+		attach(d, v, s);
 	}
+}
+
+static struct slink *slink_new(struct daemon *d, const struct sys_link *l)
+{
+	struct slink *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->l = *l;
+	HASH_ADD(hh, d->links, l.ifindex, sizeof(s->l.ifindex), s);
+	return s;
 }
 
 int slink_put(struct daemon *d, const struct sys_link *l)
 {
 	struct slink *s = slink_find(d, l->ifindex);
+	bool fresh = !s || strcmp(s->l.name, l->name) != 0 || strcmp(s->l.alias, l->alias) != 0;
 
-	if (s) {
-		if (strcmp(s->l.name, l->name) != 0)
-			parent_renamed(d, s, l->name);
+	if (s && strcmp(s->l.name, l->name) != 0)
+		parent_renamed(d, s, l->name);
+	if (s)
 		name_drop(d, s);
-		s->l = *l;
-		name_add(d, s);
-		return 0;
-	}
-	s = calloc(1, sizeof(*s));
+	else
+		s = slink_new(d, l);
 	if (!s)
 		return -ENOMEM;
 	s->l = *l;
-	HASH_ADD(hh, d->links, l.ifindex, sizeof(s->l.ifindex), s);
+	s->seen = true;
 	name_add(d, s);
+	if (fresh)
+		claim(d, s);
 	return 0;
 }
 
 void slink_drop(struct daemon *d, int ifindex)
 {
 	struct slink *s = slink_find(d, ifindex);
+	struct vlink *v, *next;
 
 	if (!s)
 		return;
+	DL_FOREACH_SAFE(s->above, v, next)
+	{
+		detach(d, v);
+		attach(d, v, NULL);
+	}
 	name_drop(d, s);
 	HASH_DELETE(hh, d->links, s);
 	free(s);
 }
 
-/* By bus address, else permanent MAC, else (it has neither) the last name. */
-static struct slink *by_ident(const struct daemon *d, const struct ident *id)
+struct slink *vlink_own(const struct daemon *d, const struct vlink *v)
 {
-	static const struct mac none;
-	struct slink *named = slink_by_name(d, id->name), *s, *next;
+	struct slink *s = slink_find(d, v->at.ifindex);
+	enum link_class class = CLASS_OTHER;
 
-	if (named && !strcmp(named->l.bus, id->bus) && mac_equal(named->l.perm_mac, id->perm_mac))
-		return named;
-	if (!id->bus[0] && mac_equal(id->perm_mac, none))
-		return named;
-	HASH_ITER (hh, d->links, s, next)
-		if (!strcmp(s->l.bus, id->bus) && mac_equal(s->l.perm_mac, id->perm_mac))
-			return s;
-	return NULL;
-}
-
-struct slink *vlink_parent(const struct daemon *d, const struct vlink *v)
-{
-	struct vlink *stub;
-
-	if (v->s.over) {
-		stub = vlink_by_n(d, v->s.over);
-		return stub ? slink_by_name(d, stub->s.name) : NULL;
-	}
-	return v->s.parent_row ? by_ident(d, &v->parent) : NULL;
+	if (s && vlink_of_sys(d, &s->l, &class) == v && class != CLASS_IFB)
+		return s;
+	s = slink_by_name(d, v->s.name);
+	return s && vlink_of_sys(d, &s->l, &class) == v && class != CLASS_IFB ? s : NULL;
 }
 
 const char *vlink_over(const struct daemon *d, const struct vlink *v, char buf[IFNAMSIZ])

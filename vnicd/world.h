@@ -8,6 +8,7 @@
 #include "lib/model/link.h"
 #include "lib/model/prop.h"
 #include "vnicd/daemon.h"
+#include "vnicd/repair.h"
 #include "vnicd/store.h"
 
 #include <uthash.h>
@@ -15,23 +16,48 @@
 struct kernel;
 struct stream;
 
+/* Why a link is not as it was asked for; the STATE that show-link gives it. */
+enum trouble { TROUBLE_NONE, TROUBLE_LOST, TROUBLE_WAITING, TROUBLE_OVERRIDDEN };
+
 /* One VNIC or etherstub as asked for, with what is known about it beside the kernel. */
 struct vlink {
 	struct store_link s;
 	struct ident parent; /* of s.parent_row */
 	struct props props;
 	struct counter counters[CTR_COUNT];
-	int hook;       /* ifindex of the parent whose hook steers to it, 0 none */
-	char lost[200]; /* why it is not where it was put; "" when it is */
+	int hook; /* ifindex of the parent whose hook steers to it, 0 none */
+	enum trouble trouble;
+	char why[200];  /* what the trouble is */
 	char warn[300]; /* what the user should know; goes into WHY */
-	UT_hash_handle hh_n, hh_name;
+
+	struct slink *below;       /* the link a VNIC is over; NULL while that is not there */
+	struct vlink *prev, *next; /* in below->above, or in daemon.waiting */
+
+	bool seen;  /* at start: its link was found */
+	bool raise;		   /* to be up when it can be made right: an earlier daemon did not come to that */
+	bool moved; /* somebody moved it: it is in place, not where its zone property says */
+	char place[ZONE_MAX];
+	struct {
+		int nsid, ifindex;
+	} at; /* where it was seen last; nsid OWN_NS: in the own namespace; ifindex 0: nowhere */
+
+	bool leaving;           /* on its way to another namespace */
+	bool dirty;             /* to be looked at: */
+	bool foreign, expected; /* since others changed it; since its parent or zone did */
+	struct vlink *dirty_next;
+	struct repair repair;
+	sd_event_source *repair_timer; /* runs while a repair waits */
+	struct daemon *owner;          /* for the timer */
+	UT_hash_handle hh_n, hh_name, hh_at;
 };
 
 /* A link of the own namespace. */
 struct slink {
 	struct sys_link l;
-	uint64_t speed;   /* as last read for a percentage; bits/s, 0 none */
-	unsigned steered; /* VNICs steered through its hook */
+	uint64_t speed;      /* as last read for a percentage; bits/s, 0 none */
+	unsigned steered;    /* VNICs steered through its hook */
+	struct vlink *above; /* the VNICs over it */
+	bool seen;           /* in the dump that is being read */
 	UT_hash_handle hh, hh_name;
 };
 
@@ -40,14 +66,19 @@ struct daemon {
 	sd_event *event;
 	struct store *store;
 	struct kernel *kernel;
-	struct vlink *by_n, *by_name;
+	struct vlink *by_n, *by_name, *by_at;
 	struct slink *links, *links_by_name;
-	sd_event_source *notify;
-	void (*changed)(struct daemon *d, int ifindex,
-			bool link_news); /* a link of the own namespace is new, changed or gone; !link_news:
-					    its addresses or qdiscs are */
-	struct stream *streams;          /* live statistics going out */
-	char world[128];                 /* boot id and namespace */
+	struct vlink *waiting; /* VNICs whose link below is not there */
+	struct vlink *dirty;   /* to be looked at when the notifications are read */
+	sd_event_source *notify, *resync, *mend, *zones;
+	/* Something about v may have changed; foreign: by others, and not by what became of its parent or
+	 * zone. */
+	void (*touched)(struct daemon *d, struct vlink *v, bool foreign);
+	/* v is on its way to another namespace. */
+	void (*leaving)(struct daemon *d, struct vlink *v);
+	void (*speed_changed)(struct daemon *d, struct slink *parent);
+	struct stream *streams; /* live statistics going out */
+	char world[128];        /* boot id and namespace */
 	char boot[64];
 };
 
@@ -61,15 +92,28 @@ struct vlink *vlink_free(struct vlink *v);
 void world_add(struct daemon *d, struct vlink *v);    /* takes ownership */
 void world_remove(struct daemon *d, struct vlink *v); /* frees v */
 void world_free(struct daemon *d);
+/* Where v is: its zone property's zone, or where somebody moved it. */
+const char *vlink_zone(const struct vlink *v);
+/* Notes where v was seen; ifindex 0 forgets. */
+void vlink_seen_at(struct daemon *d, struct vlink *v, int nsid, int ifindex);
+struct vlink *vlink_at(const struct daemon *d, int nsid, int ifindex);
 
 /* Links of the own namespace. */
 struct slink *slink_find(const struct daemon *d, int ifindex);
 struct slink *slink_by_name(const struct daemon *d, const char *name);
 int slink_put(struct daemon *d, const struct sys_link *l); /* -ENOMEM */
 void slink_drop(struct daemon *d, int ifindex);
+/* v turned out to be over s, whatever name that had when it was last seen. */
+void vlink_is_over(struct daemon *d, struct vlink *v, struct slink *s);
 
 /* The link below v in the own namespace, or NULL when it is not there now. */
-struct slink *vlink_parent(const struct daemon *d, const struct vlink *v);
+static inline struct slink *vlink_parent(const struct daemon *d, const struct vlink *v)
+{
+	(void)d;
+	return v->below;
+}
+/* v's own link in the own namespace, also under another name; NULL when it is not there. */
+struct slink *vlink_own(const struct daemon *d, const struct vlink *v);
 /* The name of what v is over, as stored when it is not there; "" for an etherstub. */
 const char *vlink_over(const struct daemon *d, const struct vlink *v, char buf[IFNAMSIZ]);
 /* The vlink a link of the own namespace is, by its alias; NULL when it is none of ours. class: CLASS_IFB for

@@ -73,12 +73,35 @@ struct kernel *kern_free(struct kernel *k);
 /* A netlink socket's fd that is readable on link, address and tc notifications; kern_real_events() reads
  * them. */
 int kern_real_event_fd(struct kernel *k);
+/* What happened to one link, in the own namespace or in another that has a number in it. */
+struct kern_event {
+	int nsid;    /* OWN_NS, or the other namespace's number */
+	int ifindex; /* 0: the whole namespace nsid is gone */
+	bool gone;
+	const struct sys_link *l;  /* as it is now, or (gone) was last; NULL: addresses or qdiscs changed */
+	int new_nsid, new_ifindex; /* gone because it was moved there; new_ifindex 0: deleted, or moved out of
+				      sight */
+};
+#define OWN_NS (-1)
+
 /*
- * Reads what is waiting. For each changed or gone link of the own namespace cb is called once. Returns 0,
- * or -ENOBUFS when the kernel dropped notifications and the caller must dump again.
+ * Reads what is waiting; cb is called once for each link, with the last that happened to it. Returns 0, or
+ * -ENOBUFS when the kernel dropped notifications and the caller must dump again.
  */
-int kern_real_events(struct kernel *k,
-		     void (*cb)(int ifindex, bool gone, const struct sys_link *l, void *arg), void *arg);
+int kern_real_events(struct kernel *k, void (*cb)(const struct kern_event *ev, void *arg), void *arg);
+
+/* The number of a zone in the own namespace, given it when it has none (an act): only then its events are
+ * heard. */
+int kern_real_nsid(struct kernel *k, const char *zone, int *ret, struct err *e);
+/*
+ * A name for the namespace with this number: its name under /run/netns, else the /proc/PID/ns/net of a
+ * process in it. -ENOENT when neither can be found.
+ */
+int kern_real_zone(struct kernel *k, int nsid, char ret[ZONE_MAX], struct err *e);
+/* The own namespace's link below l, which is in zone; 0 when that is in another. */
+int kern_real_lower(struct kernel *k, const char *zone, const struct sys_link *l);
+/* Every other namespace that has a name or a process, each once; cb returns non-zero to stop. */
+int kern_real_zones(struct kernel *k, int (*cb)(const char *zone, void *arg), void *arg);
 
 /* Test helpers of the fake. fail_at: the apply call (counted from 1) that fails with -EIO; 0 = none. */
 void kern_fake_fail_at(struct kernel *k, unsigned call);

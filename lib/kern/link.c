@@ -73,6 +73,7 @@ static void get_attrs(struct nlattr **tb, struct sys_link *l)
 	l->master = (int)get_u32(tb[IFLA_MASTER]);
 	l->lower = (int)get_u32(tb[IFLA_LINK]);
 	l->lower_foreign = tb[IFLA_LINK_NETNSID] != NULL;
+	l->lower_nsid = (int)get_u32(tb[IFLA_LINK_NETNSID]);
 	l->operstate = tb[IFLA_OPERSTATE] ? nla_get_u8(tb[IFLA_OPERSTATE]) : 0;
 	l->mtu = get_u32(tb[IFLA_MTU]);
 	l->group = get_u32(tb[IFLA_GROUP]);

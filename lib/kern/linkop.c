@@ -428,6 +428,20 @@ int link_mtu(struct act *a)
 	return change(a, want);
 }
 
+int link_mac(struct act *a)
+{
+	LINK_AUTO want = rtnl_link_alloc();
+	struct nl_addr *mac = nl_addr_build(AF_LLC, &a->node->mac, sizeof(a->node->mac));
+	int rc = want && mac ? 0 : err_nomem(a->e);
+
+	if (!rc) {
+		rtnl_link_set_addr(want, mac);
+		rc = change(a, want);
+	}
+	nl_addr_put(mac);
+	return rc;
+}
+
 /* No IPv6 in the kernel or on this link (MTU under 1280): it is as quiet as asked. */
 static int set_gen_mode(struct act *a, uint8_t mode)
 {

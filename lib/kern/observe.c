@@ -19,6 +19,7 @@ struct look {
  */
 static bool is_ours(struct look *l, const struct sys_link *s, bool ifb)
 {
+	const struct port *known = ifb ? &l->key->ifb_port : &l->key->port;
 	uint32_t n;
 
 	if (!strcmp(s->kind, "ifb") != ifb)
@@ -28,7 +29,10 @@ static bool is_ours(struct look *l, const struct sys_link *s, bool ifb)
 		l->marked = s->group == GROUP_LIVE;
 		return true;
 	}
-	if (s->alias[0] || s->group != GROUP_LIVE || (ifb && strcmp(s->name, l->ret->ifb_port.name) != 0))
+	/* Another alias does not make another link of the one that it was. */
+	if ((s->alias[0] && s->ifindex != known->ifindex) || !strncmp(s->alias, "vnicd:", 6))
+		return false;
+	if (s->group != GROUP_LIVE || (ifb && strcmp(s->name, l->ret->ifb_port.name) != 0))
 		return false;
 	return ifb || (l->key->class == CLASS_ETHERSTUB && strcmp(s->kind, "macvlan") != 0) ||
 	       mac_equal(s->mac, l->key->mac);

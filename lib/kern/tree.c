@@ -239,6 +239,7 @@ static int remove_at(struct act *a, int type, uint32_t parent, uint32_t handle)
 	return msg ? act_send(a, msg) : err_nomem(a->e);
 }
 
+/* On a link of ours the root is ours, whoever has put something else there. */
 int root_add(struct act *a)
 {
 	struct where w = {.parent = TC_H_ROOT, .handle = TREE_MAJOR};
@@ -246,7 +247,7 @@ int root_add(struct act *a)
 
 	if (rc)
 		return rc;
-	MSG_AUTO msg = tc_msg(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_EXCL, &w, "htb");
+	MSG_AUTO msg = tc_msg(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE, &w, "htb");
 	if (!msg || put_root(msg))
 		return err_nomem(a->e);
 	return act_send(a, msg);

@@ -16,9 +16,10 @@ struct sys_link {
 	char slave_kind[IFNAMSIZ]; /* IFLA_INFO_SLAVE_KIND: bridge, bond, ... */
 	int master;                /* ifindex, 0 none */
 	int lower;                 /* IFLA_LINK, 0 none */
-	bool lower_foreign;        /* IFLA_LINK_NETNSID given: lower is in another namespace */
-	uint16_t type;             /* ARPHRD_* */
-	unsigned flags;            /* IFF_* */
+	int lower_nsid;     /* the number of lower's namespace where this link is, when lower_foreign */
+	bool lower_foreign; /* IFLA_LINK_NETNSID given: lower is in another namespace */
+	uint16_t type;      /* ARPHRD_* */
+	unsigned flags;     /* IFF_* */
 	uint8_t operstate;
 	uint32_t mtu;
 	uint32_t group;

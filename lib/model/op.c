@@ -102,6 +102,11 @@ static void link_mtu(const struct op *op, struct node *n)
 	n->mtu = op->to.mtu;
 }
 
+static void link_mac(const struct op *op, struct node *n)
+{
+	n->mac = op->to.mac;
+}
+
 static void link_move(const struct op *op, struct node *n)
 {
 	memcpy(n->port.zone, op->to.port.zone, sizeof(n->port.zone));
@@ -268,6 +273,14 @@ static void text_mtu(const struct op *op, FILE *out)
 	fprintf(out, "%s link set dev %s mtu %u", IN_ZONE("ip", &op->to.port), op->to.port.name, op->to.mtu);
 }
 
+static void text_mac(const struct op *op, FILE *out)
+{
+	char mac[18];
+
+	fprintf(out, "%s link set dev %s address %s", IN_ZONE("ip", &op->to.port), op->to.port.name,
+		mac_str(op->to.mac, mac));
+}
+
 static void text_move(const struct op *op, FILE *out)
 {
 	fprintf(out, "%s link set dev %s netns %s", IN_ZONE("ip", &op->from.port), op->from.port.name,
@@ -385,6 +398,7 @@ static const struct {
 	[OP_LINK_QUIET] = {"link-quiet", link_quiet, OP_LINK_QUIET, text_quiet},
 	[OP_LINK_UP] = {"link-up", link_up, OP_LINK_UP, text_up},
 	[OP_LINK_MTU] = {"link-mtu", link_mtu, OP_LINK_MTU, text_mtu},
+	[OP_LINK_MAC] = {"link-mac", link_mac, OP_LINK_MAC, text_mac},
 	[OP_LINK_MOVE] = {"link-move", link_move, OP_LINK_MOVE, text_move},
 	[OP_PROG_ADD] = {"prog-add", prog_set, OP_PROG_DEL, text_prog},
 	[OP_PROG_SET] = {"prog-set", prog_set, OP_PROG_SET, text_prog},

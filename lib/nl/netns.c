@@ -37,9 +37,12 @@ int netns_open(const char *name, int *ret, struct err *e)
 	char path[sizeof(NETNS_DIR) + 256];
 	int fd;
 
-	if (!name[0] || strchr(name, '/') || !strcmp(name, ".") || !strcmp(name, ".."))
+	if (!name[0] || (name[0] != '/' && strchr(name, '/')) || !strcmp(name, ".") || !strcmp(name, ".."))
 		return err_user(e, -EINVAL, name, "not a name under " NETNS_DIR);
-	snprintf(path, sizeof(path), NETNS_DIR "/%s", name);
+	if (name[0] == '/')
+		snprintf(path, sizeof(path), "%s", name);
+	else
+		snprintf(path, sizeof(path), NETNS_DIR "/%s", name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 && errno != ENOENT)
 		return err_sys(e, -errno, name, "cannot open zone: %s", strerror(errno));

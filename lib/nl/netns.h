@@ -6,7 +6,8 @@
 
 /* A descriptor of the calling thread's namespace. */
 int netns_own(int *ret, struct err *e);
-/* A descriptor of a named one. -ENOENT when there is none of that name. The caller closes either. */
+/* A descriptor of one by its name under /run/netns, or by the path of a file like /proc/PID/ns/net. -ENOENT
+ * when there is none of that name. The caller closes either. */
 int netns_open(const char *name, int *ret, struct err *e);
 /* The calling thread enters fd; it must come back by netns_leave() before anything else runs. */
 int netns_enter(int fd, struct err *e);

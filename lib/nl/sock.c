@@ -5,6 +5,7 @@
 #include "lib/nl/netns.h"
 
 #include <errno.h>
+#include <linux/netlink.h>
 #include <netlink/errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,7 +73,7 @@ int sock_open_in(int ns, int own, struct nl_sock **ret, struct err *e)
 int sock_open_events(const int *groups, struct nl_sock **ret, struct err *e)
 {
 	struct nl_sock *sk;
-	int size = EVENT_BUFFER, rc;
+	int size = EVENT_BUFFER, on = 1, rc;
 
 	rc = sock_open(&sk, e);
 	if (rc)
@@ -80,6 +81,7 @@ int sock_open_events(const int *groups, struct nl_sock **ret, struct err *e)
 	nl_socket_set_nonblocking(sk);
 	/* Without CAP_NET_ADMIN the buffer stays small; lost notifications are told either way. */
 	setsockopt(nl_socket_get_fd(sk), SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size));
+	setsockopt(nl_socket_get_fd(sk), SOL_NETLINK, NETLINK_LISTEN_ALL_NSID, &on, sizeof(on));
 	for (; !rc && *groups; groups++)
 		rc = nl_socket_add_memberships(sk, *groups, 0);
 	if (rc) {
@@ -245,31 +247,73 @@ int sock_dump(struct nl_sock *sk, struct nl_msg *msg, sock_fn *fn, void *arg, st
 	return request_drop(&a, rc);
 }
 
-static int each(unsigned char *data, int len, sock_fn *fn, void *arg)
+static int each(unsigned char *data, int len, int nsid, sock_event_fn *fn, void *arg)
 {
 	struct nlmsghdr *h;
 	int rc = 0;
 
 	for (h = (struct nlmsghdr *)data; !rc && nlmsg_ok(h, len); h = nlmsg_next(h, &len))
 		if (h->nlmsg_type >= NLMSG_MIN_TYPE)
-			rc = fn(h, arg);
+			rc = fn(h, nsid, arg);
 	return rc;
 }
 
-int sock_events(struct nl_sock *sk, sock_fn *fn, void *arg)
+/* The namespace a notification comes from, as the own one numbers it; SOCK_OWN_NS for itself. */
+static int nsid_of(struct msghdr *m)
 {
-	struct sockaddr_nl from;
-	unsigned char *data;
+	int nsid = SOCK_OWN_NS;
+
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c))
+		if (c->cmsg_level == SOL_NETLINK && c->cmsg_type == NETLINK_LISTEN_ALL_NSID)
+			memcpy(&nsid, CMSG_DATA(c), sizeof(nsid));
+	return nsid;
+}
+
+/* One datagram into *buf, which grows to its size. Its length, 0 when none is waiting, or a negative errno.
+ */
+static int next_event(int fd, unsigned char **buf, size_t *room, struct sockaddr_nl *from, int *nsid)
+{
+	char control[CMSG_SPACE(sizeof(int)) + CMSG_SPACE(64)];
+	ssize_t len = recv(fd, NULL, 0, MSG_PEEK | MSG_TRUNC | MSG_DONTWAIT);
+	struct iovec iov;
+	struct msghdr m = {.msg_name = from, .msg_namelen = sizeof(*from), .msg_iov = &iov, .msg_iovlen = 1};
+
+	if (len < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+	if ((size_t)len > *room) {
+		unsigned char *more = realloc(*buf, (size_t)len);
+
+		if (!more)
+			return -ENOMEM;
+		*buf = more;
+		*room = (size_t)len;
+	}
+	iov = (struct iovec){.iov_base = *buf, .iov_len = *room};
+	m.msg_control = control;
+	m.msg_controllen = sizeof(control);
+	len = recvmsg(fd, &m, MSG_DONTWAIT);
+	*nsid = nsid_of(&m);
+	return len < 0 ? (errno == EAGAIN ? 0 : -errno) : (int)len;
+}
+
+int sock_events(struct nl_sock *sk, sock_event_fn *fn, void *arg)
+{
+	unsigned char *buf = NULL;
+	size_t room = 0;
 	int len, rc = 0;
 
 	while (!rc) {
-		data = NULL;
-		len = nl_recv(sk, &from, &data, NULL);
-		if (len <= 0)
-			return len == -NLE_AGAIN || !len ? 0 : nl_errno(len);
+		struct sockaddr_nl from = {0};
+		int nsid = SOCK_OWN_NS;
+
+		len = next_event(nl_socket_get_fd(sk), &buf, &room, &from, &nsid);
+		if (len <= 0) {
+			rc = len;
+			break;
+		}
 		if (from.nl_pid == 0) /* others may send to us, only the kernel tells */
-			rc = each(data, len, fn, arg);
-		free(data);
+			rc = each(buf, len, nsid, fn, arg);
 	}
+	free(buf);
 	return rc;
 }

@@ -18,7 +18,10 @@ typedef int sock_fn(const struct nlmsghdr *h, void *arg);
  * are on. */
 int sock_open(struct nl_sock **ret, struct err *e);
 int sock_open_in(int ns, int own, struct nl_sock **ret, struct err *e);
-/* A non-blocking one that hears the groups (ends with 0), with a large buffer. */
+/*
+ * A non-blocking one that hears the groups (ends with 0), with a large buffer; also from every namespace that
+ * has a number in the own one (NETLINK_LISTEN_ALL_NSID).
+ */
 int sock_open_events(const int *groups, struct nl_sock **ret, struct err *e);
 struct nl_sock *sock_close(struct nl_sock *sk);
 
@@ -31,8 +34,11 @@ int sock_get(struct nl_sock *sk, struct nl_msg *msg, sock_fn *fn, void *arg, str
  * (asked again otherwise), so fn may use the socket too.
  */
 int sock_dump(struct nl_sock *sk, struct nl_msg *msg, sock_fn *fn, void *arg, struct extack *x);
+#define SOCK_OWN_NS (-1)
+/* nsid: the namespace it happened in, as the own one numbers it, or SOCK_OWN_NS. */
+typedef int sock_event_fn(const struct nlmsghdr *h, int nsid, void *arg);
 /* Calls fn with what is waiting on an event socket. -ENOBUFS when notifications were lost. */
-int sock_events(struct nl_sock *sk, sock_fn *fn, void *arg);
+int sock_events(struct nl_sock *sk, sock_event_fn *fn, void *arg);
 
 static inline void msg_freep(struct nl_msg **msg)
 {

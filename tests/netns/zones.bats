@@ -122,12 +122,13 @@ htb() { in_ns "$1" tc class show dev "$2" | sed -n 's/.*htb.* rate \([^ ]*\) .*/
 	is 10Mbit "$(htb h vnic1)"
 }
 
-@test "what its user does in the zone is seen: down, other MTU" {
+@test "what its user does in the zone: down is seen and stays, another MTU is put right" {
 	good create-vnic -l eth0 -p "zone=${VT}z1" vnic1
 	in_ns z1 ip link set vnic1 down mtu 1300
 	is down "$(vnic vnic1 state)"
 	is "taken down: 'ip link set up' brings it up" "$(vnic vnic1 why)"
-	is 1300 "$(link vnic1 mtu)"
+	until_is 1500 link vnic1 mtu
+	is 1500 "$(in_ns z1 ip -j link show vnic1 | jq '.[0].mtu')"
 	# A cap changes nothing of it.
 	good set-linkprop -p maxbw=10M vnic1
 	is down "$(vnic vnic1 state)"
@@ -143,19 +144,19 @@ htb() { in_ns "$1" tc class show dev "$2" | sed -n 's/.*htb.* rate \([^ ]*\) .*/
 	is -- "$(vnic vnic1 why)"
 }
 
-@test "a VNIC that somebody deletes is lost, with the reason; nothing but delete-vnic works on it, that leaves nothing" {
+@test "a VNIC that somebody deletes is made again, with MAC and caps" {
+	local mac
+
 	good create-vnic -l eth0 -p "zone=${VT}z1,maxbw=10M" vnic1
 	made create-vnic -l eth0 -p maxbw=10M vnic2
+	mac=$(vnic vnic1 macvalue)
 	in_ns z1 ip link del vnic1
 	in_ns h ip link del vnic2
-	until_is lost vnic vnic2 state
-	is lost "$(link vnic1 state)"
-	is "it is not in zone ${VT}z1 any more: somebody deleted, moved or renamed it" "$(vnic vnic1 why)"
-	is "it is not in this namespace any more: somebody deleted, moved or renamed it" "$(link vnic2 why)"
-	refused 1 "vnic1: it is lost (not in zone ${VT}z1 any more): only deleting it is possible" set-linkprop -p maxbw=1M vnic1
-	refused 1 "vnic2: it is lost (not in this namespace any more): only deleting it is possible" reset-linkprop vnic2
-	refused 1 "vnic2: a VNIC of that name exists: choose another, or delete it first" create-vnic -l eth0 vnic2
-	good show-vnic vnic1
+	until_is 10Mbit htb z1 vnic1
+	until_is 10Mbit htb h vnic2
+	until_is up vnic vnic1 state
+	until_is up vnic vnic2 state
+	is "$mac" "$(in_ns z1 ip -j link show vnic1 | jq -r '.[0].address')"
 	good delete-vnic vnic1 vnic2
 	left_behind
 }
@@ -176,33 +177,40 @@ left_behind() {
 		is "zone ${VT}z3 is gone" "$(vnic vnic$n why)"
 		is "zone ${VT}z3 is gone" "$(link vnic$n why)"
 	done
-	refused 1 "vnic1: it is lost (zone ${VT}z3 is gone): only deleting it is possible" reset-linkprop -p zone vnic1
 	good show-link -s vnic1
+	# Stored, and made again where there is a place for it
+	made set-linkprop -p maxbw=20M vnic1
+	matches 'vnic1: stored; it is not there now: zone .* is gone' "$stderr"
+	made reset-linkprop -p zone vnic1
+	is up "$(vnic vnic1 state)"
+	is 20Mbit "$(htb h vnic1)"
 	good delete-vnic vnic1 vnic2
 	left_behind
 }
 
-@test "lost VNICs do not come back by a restart, and stay deletable" {
+@test "a restart: what was deleted is made again, what has no zone is lost until that comes back" {
 	vt_zone z3
 	good create-vnic -l eth0 -p "zone=${VT}z3,maxbw=10M" vnic1
 	good create-vnic -l eth0 -p "zone=${VT}z1,maxbw=10M" vnic2
+	vt_daemon_stop
 	vt_zone_del z3
 	in_ns z1 ip link del vnic2
-	vt_daemon_restart
-	is 'lost lost' "$(vnic vnic1 state) $(vnic vnic2 state)"
+	vt_daemon
+	is 'lost up' "$(vnic vnic1 state) $(vnic vnic2 state)"
 	is "zone ${VT}z3 is gone" "$(vnic vnic1 why)"
-	matches 'deleted' "$(vnic vnic2 why)"
-	is '' "$(where vnic2)"
+	is 'z1 ' "$(where vnic2)"
 	good delete-vnic vnic1 vnic2
 	left_behind
 }
 
-@test "a foreign link in a lost VNIC's place is left alone" {
+@test "a foreign link in the place of a VNIC that is gone is left alone, and said" {
 	made create-vnic -l eth0 -p maxbw=10M vnic1
+	vt_daemon_stop
 	in_ns h ip link del vnic1
 	in_ns h ip link add vnic1 type bridge
-	until_is lost vnic vnic1 state
-	refused 1 "vnic1: it is lost (not in this namespace any more): only deleting it is possible" set-linkprop -p maxbw=1M vnic1
+	vt_daemon
+	is lost "$(vnic vnic1 state)"
+	matches 'vnic1' "$(vnic vnic1 why)"
 	good delete-vnic vnic1
 	in_ns h ip -d link show vnic1 | grep -q bridge
 	in_ns h ip link del vnic1
