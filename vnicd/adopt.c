@@ -244,27 +244,22 @@ static void count_hooks(struct adopt *a)
 		struct slink *parent = v->s.class == CLASS_VNIC ? vlink_parent(a->d, v) : NULL;
 		struct eff_cap cap = want_cap(v, false, 0);
 
-		if (!parent || (!cap.rate && !cap.unknown) || intent_of(a, v->s.n, "delete"))
+		if (!parent || (!cap.rate && !cap.unknown))
 			continue;
 		v->hook = parent->l.ifindex;
 		parent->steered++;
 	}
 }
 
+/* A deletion or move that was not saved did not happen: the link is made whole again. */
 static void adopt_link(struct adopt *a, struct vlink *v)
 {
 	struct intent *moved = intent_of(a, v->s.n, "move");
-	struct err e = {0};
-	char text[600];
 
-	if (intent_of(a, v->s.n, "delete")) {
-		log_info(v->s.name, "finishing the deletion of %s", v->s.name);
-		if (reconcile_delete(a->d, v, &e) < 0)
-			log_error(v->s.name, "cannot delete it: %s", err_str(&e, text, sizeof(text)));
-		return;
-	}
 	if (moved)
 		reconcile_moved(a->d, v, moved->zone);
+	else if (intent_of(a, v->s.n, "delete"))
+		reconcile_moved(a->d, v, vlink_zone(v));
 	else
 		reconcile_link(a->d, v);
 }

@@ -62,23 +62,29 @@ void check_next_name(struct daemon *d, char ret[IFNAMSIZ])
 	}
 }
 
+/* One of ours that an earlier line of a batch deletes. */
+static bool going(struct daemon *d, const struct slink *s)
+{
+	enum link_class class;
+
+	return s->l.group == GROUP_LIVE && s->l.alias[0] && !vlink_of_sys(d, &s->l, &class);
+}
+
 /* Who on v's parent has this MAC; NULL when nobody has. */
 static const char *mac_holder(struct daemon *d, const struct vlink *v, struct mac mac)
 {
-	struct slink *parent = vlink_parent(d, v), *s, *snext;
-	struct vlink *o, *next;
+	struct slink *parent = vlink_parent(d, v), *s;
+	struct vlink *o;
 
 	if (!parent)
 		return NULL;
 	if (parent->l.has_mac && mac_equal(parent->l.mac, mac))
 		return parent->l.name;
-	HASH_ITER (hh_n, d->by_n, o, next)
-		if (o->s.n != v->s.n && mac_equal(o->s.mac, mac) && vlink_parent(d, o) == parent)
-			return o->s.name;
-	HASH_ITER (hh, d->links, s, snext)
-		if (s->l.lower == parent->l.ifindex && s->l.has_mac && mac_equal(s->l.mac, mac))
-			return s->l.name;
-	return NULL;
+	o = vlink_by_mac(d, parent, mac);
+	if (o)
+		return o->s.name;
+	s = slink_by_mac(d, parent->l.ifindex, mac);
+	return s && !going(d, s) ? s->l.name : NULL;
 }
 
 static int fixed_mac(struct daemon *d, struct vlink *v, const char *how, struct err *e)
