@@ -16,6 +16,16 @@
 
 static const struct mac default_prefix = {{0x02, 0x08, 0x20}};
 
+/* One of ours that an earlier line of a batch deletes. */
+static bool going(const struct daemon *d, const struct sys_link *l)
+{
+	const char *uuid = store_uuid(d->store);
+	enum link_class class;
+
+	return !strncmp(l->alias, "vnicd:", 6) && !strncmp(l->alias + 6, uuid, strlen(uuid)) &&
+	       !vlink_of_sys(d, l, &class);
+}
+
 int check_parent(struct daemon *d, const char *name, struct slink **ret, struct err *e)
 {
 	struct slink *s = slink_by_name(d, name);
@@ -29,7 +39,7 @@ int check_parent(struct daemon *d, const char *name, struct slink **ret, struct 
 	if (!s && v && v->s.class == CLASS_VNIC)
 		return err_user(e, -EOPNOTSUPP, name, "a VNIC over a VNIC is not possible: use -l %s",
 				vlink_over(d, v, over));
-	if (!s)
+	if (!s || going(d, &s->l))
 		return err_user(e, -ENODEV, name, "no such link");
 	r = parent_check(d, &s->l, e);
 	if (r == 0)
@@ -62,14 +72,6 @@ void check_next_name(struct daemon *d, char ret[IFNAMSIZ])
 	}
 }
 
-/* One of ours that an earlier line of a batch deletes. */
-static bool going(struct daemon *d, const struct slink *s)
-{
-	enum link_class class;
-
-	return s->l.group == GROUP_LIVE && s->l.alias[0] && !vlink_of_sys(d, &s->l, &class);
-}
-
 /* Who on v's parent has this MAC; NULL when nobody has. */
 static const char *mac_holder(struct daemon *d, const struct vlink *v, struct mac mac)
 {
@@ -84,7 +86,7 @@ static const char *mac_holder(struct daemon *d, const struct vlink *v, struct ma
 	if (o)
 		return o->s.name;
 	s = slink_by_mac(d, parent->l.ifindex, mac);
-	return s && !going(d, s) ? s->l.name : NULL;
+	return s && !going(d, &s->l) ? s->l.name : NULL;
 }
 
 static int fixed_mac(struct daemon *d, struct vlink *v, const char *how, struct err *e)
@@ -205,7 +207,7 @@ static int check_place(struct daemon *d, const struct vlink *v, struct err *e)
 	if (is_own_namespace(zone))
 		return err_user(e, -EINVAL, v->s.name, "zone %s is vnicd's own namespace: leave zone= out",
 				zone);
-	if (r == -ENODEV)
+	if (r == -ENODEV || (r == 0 && going(d, &l)))
 		return 0;
 	if (r == -ENOENT)
 		return err_user(e, r, v->s.name, "no zone %s: make it with 'ip netns add %s'", zone, zone);

@@ -439,7 +439,8 @@ static int save_props(struct daemon *d, const struct vlink *v, bool fresh, struc
 	for (int i = 0; i < PROP_COUNT && r == 0; i++)
 		r = v->props.value[i]
 			    ? store_prop_put(d->store, v->s.n, prop_rows[i].name, v->props.value[i], "", e)
-			    : fresh ? 0 : store_prop_del(d->store, v->s.n, prop_rows[i].name, e);
+		    : fresh ? 0
+			    : store_prop_del(d->store, v->s.n, prop_rows[i].name, e);
 	return r;
 }
 
@@ -462,7 +463,8 @@ static int save_rows(struct txn *t, struct err *e)
 	for (size_t i = 0; i < t->count && r == 0; i++) {
 		struct change *c = &t->items[i].c;
 
-		r = c->new ? save_link(t->d, c->new, !c->old, e) : store_link_del(t->d->store, c->old->s.n, e);
+		r = c->new ? save_link(t->d, c->new, !c->old, e)
+			   : store_link_del(t->d->store, c->old->s.n, e);
 	}
 	/* As long as links are still to be deleted, the next start must know where they are. */
 	if (r == 0 && !t->last.count && !t->rest.count)

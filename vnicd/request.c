@@ -34,6 +34,7 @@ static const struct method {
 	{"DeleteEtherstub", true, change_delete_etherstub, {{"names", JSON_ARRAY}}},
 	{"SetLinkprop", true, change_set_linkprop, {{"link", JSON_STRING}, {"props", JSON_ARRAY}}},
 	{"ResetLinkprop", true, change_reset_linkprop, {{"link", JSON_STRING}, {"props", JSON_ARRAY}}},
+	{"Batch", true, change_batch, {{"commands", JSON_ARRAY}}},
 	{"ShowLink", false, show_link, {{"name", JSON_STRING}, {"all", JSON_TRUE}}},
 	{"ShowPhys", false, show_phys, {{"name", JSON_STRING}}},
 	{"ShowVnic", false, show_vnic, {{"name", JSON_STRING}, {"link", JSON_STRING}}},
@@ -65,6 +66,14 @@ static const char *bad_param(const struct method *m, json_t *params)
 			return key;
 	}
 	return NULL;
+}
+
+const char *request_bad_param(const char *method, json_t *params)
+{
+	for (size_t i = 0; i < sizeof(methods) / sizeof(*methods); i++)
+		if (!strcmp(methods[i].name, method))
+			return bad_param(&methods[i], params);
+	return "method";
 }
 
 void request_handle(struct daemon *d, struct call *c)

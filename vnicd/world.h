@@ -30,7 +30,7 @@ struct vlink {
 	char why[200];  /* what the trouble is */
 	char warn[300]; /* what the user should know; goes into WHY */
 
-	unsigned staged; /* its change in the batch under way, counted from 1 */
+	unsigned staged;           /* its change in the batch under way, counted from 1 */
 	struct slink *below;       /* the link a VNIC is over; NULL while that is not there */
 	struct vlink *prev, *next; /* in below->above, or in daemon.waiting */
 
