@@ -234,13 +234,15 @@ static int deletable(struct daemon *d, const char *name, enum link_class class, 
 		     struct err *e)
 {
 	char buf[IFNAMSIZ];
+	struct slink *s;
 	struct vlink *v;
 
 	if (!name)
 		return err_user(e, -EINVAL, "names", "not a list of link names");
 	name = observe_name(d, name, buf);
 	v = vlink_find(d, name);
-	if (!v && slink_by_name(d, name))
+	s = slink_by_name(d, name);
+	if (!v && s && !check_going(d, &s->l))
 		return err_user(e, -EINVAL, name, "not %s: vnicd did not make it",
 				class == CLASS_VNIC ? "a VNIC" : "an etherstub");
 	if (!v)
@@ -340,8 +342,8 @@ static int find_changeable(struct daemon *d, const json_t *c, struct vlink **ret
 	if (*ret)
 		return 0;
 	s = slink_by_name(d, name);
-	return s ? refuse_foreign(d, &s->l, first_prop(props), e)
-		 : err_user(e, -ENODEV, name, "no such link");
+	return s && !check_going(d, &s->l) ? refuse_foreign(d, &s->l, first_prop(props), e)
+					   : err_user(e, -ENODEV, name, "no such link");
 }
 
 static int reset_props(struct vlink *v, const json_t *list, struct err *e)

@@ -16,8 +16,7 @@
 
 static const struct mac default_prefix = {{0x02, 0x08, 0x20}};
 
-/* One of ours that an earlier line of a batch deletes. */
-static bool going(const struct daemon *d, const struct sys_link *l)
+bool check_going(const struct daemon *d, const struct sys_link *l)
 {
 	const char *uuid = store_uuid(d->store);
 	enum link_class class;
@@ -39,7 +38,7 @@ int check_parent(struct daemon *d, const char *name, struct slink **ret, struct 
 	if (!s && v && v->s.class == CLASS_VNIC)
 		return err_user(e, -EOPNOTSUPP, name, "a VNIC over a VNIC is not possible: use -l %s",
 				vlink_over(d, v, over));
-	if (!s || going(d, &s->l))
+	if (!s || check_going(d, &s->l))
 		return err_user(e, -ENODEV, name, "no such link");
 	r = parent_check(d, &s->l, e);
 	if (r == 0)
@@ -86,7 +85,7 @@ static const char *mac_holder(struct daemon *d, const struct vlink *v, struct ma
 	if (o)
 		return o->s.name;
 	s = slink_by_mac(d, parent->l.ifindex, mac);
-	return s && !going(d, &s->l) ? s->l.name : NULL;
+	return s && !check_going(d, &s->l) ? s->l.name : NULL;
 }
 
 static int fixed_mac(struct daemon *d, struct vlink *v, const char *how, struct err *e)
@@ -207,7 +206,7 @@ static int check_place(struct daemon *d, const struct vlink *v, struct err *e)
 	if (is_own_namespace(zone))
 		return err_user(e, -EINVAL, v->s.name, "zone %s is vnicd's own namespace: leave zone= out",
 				zone);
-	if (r == -ENODEV || (r == 0 && going(d, &l)))
+	if (r == -ENODEV || (r == 0 && check_going(d, &l)))
 		return 0;
 	if (r == -ENOENT)
 		return err_user(e, r, v->s.name, "no zone %s: make it with 'ip netns add %s'", zone, zone);

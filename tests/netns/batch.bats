@@ -73,14 +73,14 @@ refused() {
 
 @test "batch: kill -9 at every step" {
 	adm create-vnic -l eth0 -m 02:08:20:00:00:09 -p maxbw=50G old1 2>/dev/null
-	kill_every_step batch "batch 'create-etherstub stub0;create-vnic -l stub0 -m 02:08:20:00:00:01 -p maxbw=10M a1;set-linkprop -p maxbw=60G old1'" \
-		"batch 'delete-vnic a1;delete-etherstub stub0;set-linkprop -p maxbw=50G old1'"
+	kill_every_step batch "batch 'create-etherstub stub0;create-vnic -l stub0 -m 02:08:20:00:00:01 a1;create-vnic -l eth0 -m 02:08:20:00:00:02 -p maxbw=10M a2;set-linkprop -p maxbw=60G old1'" \
+		"batch 'delete-vnic a1 a2;delete-etherstub stub0;set-linkprop -p maxbw=50G old1'"
 }
 
 @test "batch: every step fails" {
 	adm create-vnic -l eth0 -m 02:08:20:00:00:09 -p maxbw=50G old1 2>/dev/null
-	fail_every_step batch "batch_out 'create-etherstub stub0;create-vnic -l stub0 -m 02:08:20:00:00:01 -p maxbw=10M a1;set-linkprop -p maxbw=60G old1'" \
-		"batch 'delete-vnic a1;delete-etherstub stub0;set-linkprop -p maxbw=50G old1'" remade
+	fail_every_step batch "batch_out 'create-etherstub stub0;create-vnic -l stub0 -m 02:08:20:00:00:01 a1;create-vnic -l eth0 -m 02:08:20:00:00:02 -p maxbw=10M a2;set-linkprop -p maxbw=60G old1'" \
+		"batch 'delete-vnic a1 a2;delete-etherstub stub0;set-linkprop -p maxbw=50G old1'" remade
 }
 batch_out() { tr ';' '\n' <<<"$1" | adm -b -; }
 
