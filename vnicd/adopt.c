@@ -247,43 +247,14 @@ static void count_hooks(struct adopt *a)
 		struct slink *parent = v->s.class == CLASS_VNIC ? vlink_parent(a->d, v) : NULL;
 		struct eff_cap cap = want_cap(v, false, 0);
 
-		if (!parent || (!cap.rate && !cap.unknown) || intent_of(a, v->s.n, "delete"))
+		if (!parent || (!cap.rate && !cap.unknown))
 			continue;
 		v->hook = parent->l.ifindex;
 		parent->steered++;
 	}
 }
 
-static size_t collect_deletions(struct adopt *a, enum link_class class, struct change *changes, size_t count)
-{
-	struct vlink *v, *next;
-
-	HASH_ITER (hh_n, a->d->by_n, v, next)
-		if (v->s.class == class && intent_of(a, v->s.n, "delete"))
-			changes[count++].old = v;
-	return count;
-}
-
-/* In one transaction, as they were asked for; an etherstub's row can go when those of the VNICs on it are
- * gone. */
-static void finish_deletions(struct adopt *a)
-{
-	struct change *changes = calloc(HASH_CNT(hh_n, a->d->by_n) + 1, sizeof(*changes));
-	struct err e = {0};
-	char text[600];
-	size_t count;
-
-	if (!changes)
-		return;
-	count = collect_deletions(a, CLASS_VNIC, changes, 0);
-	count = collect_deletions(a, CLASS_ETHERSTUB, changes, count);
-	if (count)
-		log_info(NULL, "finishing an interrupted deletion of %zu links", count);
-	if (count && reconcile_run(a->d, changes, count, &e) < 0)
-		log_error(NULL, "cannot finish it: %s", err_str(&e, text, sizeof(text)));
-	free(changes);
-}
-
+/* A deletion or move that was not saved did not happen: the link is made whole again. */
 static void adopt_link(struct adopt *a, struct vlink *v)
 {
 	struct intent *moved = intent_of(a, v->s.n, "move");
@@ -292,6 +263,8 @@ static void adopt_link(struct adopt *a, struct vlink *v)
 		/* We were moving it: it goes back to where it is stored to be. */
 		v->moved = false;
 		reconcile_moved(a->d, v, moved->zone);
+	} else if (intent_of(a, v->s.n, "delete")) {
+		reconcile_moved(a->d, v, vlink_zone(v));
 	} else {
 		(a->new_world ? reconcile_raise : reconcile_link)(a->d, v);
 	}
@@ -312,7 +285,6 @@ static int adopt_in_order(struct adopt *a, struct err *e)
 	if (r < 0)
 		return r;
 	a->new_world = strcmp(before, d->world) != 0;
-	finish_deletions(a);
 	HASH_SRT(hh_n, d->by_n, by_number);
 	HASH_ITER (hh_n, d->by_n, v, next)
 		adopt_link(a, v);

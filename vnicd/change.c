@@ -7,23 +7,21 @@
 #include "vnicd/observe.h"
 #include "vnicd/parent.h"
 #include "vnicd/reconcile.h"
+#include "vnicd/request.h"
 #include "vnicd/session.h"
+#include "vnicd/want.h"
 
 #include <errno.h>
+#include <linux/if_arp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char *str_param(struct call *c, const char *key)
-{
-	return json_string_value(json_object_get(call_params(c), key));
-}
-
 /* An empty string is the same as none: varlink clients send both. */
-static const char *text_param(struct call *c, const char *key)
+static const char *text_param(const json_t *params, const char *key)
 {
-	const char *s = str_param(c, key);
+	const char *s = json_string_value(json_object_get(params, key));
 
 	return s && s[0] ? s : NULL;
 }
@@ -131,12 +129,11 @@ static int name_link(struct daemon *d, struct vlink *v, const char *name, struct
 static int run_create(struct daemon *d, struct vlink *v, struct err *e)
 {
 	struct change change = {.new = v};
-	int r = check_props(d, v, NULL, e);
 
-	return r < 0 ? r : reconcile_run(d, &change, 1, e);
+	return reconcile_run(d, &change, 1, e);
 }
 
-static int build_vnic(struct daemon *d, struct call *c, struct vlink *v, struct slink **ret_parent,
+static int build_vnic(struct daemon *d, const json_t *c, struct vlink *v, struct slink **ret_parent,
 		      struct err *e)
 {
 	const char *link = text_param(c, "link");
@@ -148,12 +145,12 @@ static int build_vnic(struct daemon *d, struct call *c, struct vlink *v, struct 
 	if (r == 0)
 		r = name_link(d, v, text_param(c, "name"), e);
 	if (r == 0)
-		r = set_props(v, json_object_get(call_params(c), "props"), e);
+		r = set_props(v, json_object_get(c, "props"), e);
 	if (r == 0)
 		r = set_parent(d, v, *ret_parent, e);
 	if (r == 0)
 		r = check_mac(d, v, text_param(c, "mac"), text_param(c, "prefix"), e);
-	return r < 0 ? r : run_create(d, v, e);
+	return r < 0 ? r : check_props(d, v, NULL, e);
 }
 
 void change_create_vnic(struct daemon *d, struct call *c)
@@ -169,7 +166,7 @@ void change_create_vnic(struct daemon *d, struct call *c)
 	}
 	v->s.class = CLASS_VNIC;
 	v->s.down = json_is_true(json_object_get(call_params(c), "down"));
-	if (build_vnic(d, c, v, &parent, &e) < 0)
+	if (build_vnic(d, call_params(c), v, &parent, &e) < 0 || run_create(d, v, &e) < 0)
 		goto fail;
 	note_place(d, v, notes);
 	note_driver(parent, notes);
@@ -181,7 +178,7 @@ fail:
 	call_fail(c, &e);
 }
 
-static int build_stub(struct daemon *d, struct call *c, struct vlink *v, struct err *e)
+static int build_stub(struct daemon *d, const json_t *c, struct vlink *v, struct err *e)
 {
 	const char *name = text_param(c, "name");
 	int r;
@@ -190,10 +187,10 @@ static int build_stub(struct daemon *d, struct call *c, struct vlink *v, struct 
 		return err_user(e, -EINVAL, "name", "give the etherstub a name");
 	r = name_link(d, v, name, e);
 	if (r == 0)
-		r = set_props(v, json_object_get(call_params(c), "props"), e);
+		r = set_props(v, json_object_get(c, "props"), e);
 	if (r == 0)
 		r = check_mac(d, v, NULL, NULL, e);
-	return r < 0 ? r : run_create(d, v, e);
+	return r < 0 ? r : check_props(d, v, NULL, e);
 }
 
 void change_create_etherstub(struct daemon *d, struct call *c)
@@ -205,7 +202,7 @@ void change_create_etherstub(struct daemon *d, struct call *c)
 		err_nomem(&e);
 	else
 		v->s.class = CLASS_ETHERSTUB;
-	if (!v || build_stub(d, c, v, &e) < 0) {
+	if (!v || build_stub(d, call_params(c), v, &e) < 0 || run_create(d, v, &e) < 0) {
 		vlink_free(v);
 		call_fail(c, &e);
 		return;
@@ -237,13 +234,15 @@ static int deletable(struct daemon *d, const char *name, enum link_class class, 
 		     struct err *e)
 {
 	char buf[IFNAMSIZ];
+	struct slink *s;
 	struct vlink *v;
 
 	if (!name)
 		return err_user(e, -EINVAL, "names", "not a list of link names");
 	name = observe_name(d, name, buf);
 	v = vlink_find(d, name);
-	if (!v && slink_by_name(d, name))
+	s = slink_by_name(d, name);
+	if (!v && s && !check_going(d, &s->l))
 		return err_user(e, -EINVAL, name, "not %s: vnicd did not make it",
 				class == CLASS_VNIC ? "a VNIC" : "an etherstub");
 	if (!v)
@@ -329,10 +328,10 @@ static const char *first_prop(const json_t *list)
 	return name ? name : "mtu";
 }
 
-static int find_changeable(struct daemon *d, struct call *c, struct vlink **ret, struct err *e)
+static int find_changeable(struct daemon *d, const json_t *c, struct vlink **ret, struct err *e)
 {
 	const char *name = text_param(c, "link");
-	const json_t *props = json_object_get(call_params(c), "props");
+	const json_t *props = json_object_get(c, "props");
 	char buf[IFNAMSIZ];
 	struct slink *s;
 
@@ -343,8 +342,8 @@ static int find_changeable(struct daemon *d, struct call *c, struct vlink **ret,
 	if (*ret)
 		return 0;
 	s = slink_by_name(d, name);
-	return s ? refuse_foreign(d, &s->l, first_prop(props), e)
-		 : err_user(e, -ENODEV, name, "no such link");
+	return s && !check_going(d, &s->l) ? refuse_foreign(d, &s->l, first_prop(props), e)
+					   : err_user(e, -ENODEV, name, "no such link");
 }
 
 static int reset_props(struct vlink *v, const json_t *list, struct err *e)
@@ -387,28 +386,40 @@ static int run_change(struct daemon *d, struct change *c, json_t *notes, struct 
 	return r;
 }
 
+typedef int edit_fn(struct vlink *v, const json_t *list, struct err *e);
+
+/* ret->new is a copy of the link with the change made and checked; it is the caller's, also on failure. */
+static int build_change(struct daemon *d, const json_t *c, edit_fn *edit, struct change *ret, json_t *notes,
+			struct err *e)
+{
+	int r = find_changeable(d, c, &ret->old, e);
+
+	if (r < 0)
+		return r;
+	ret->new = vlink_copy(ret->old);
+	if (!ret->new)
+		return err_nomem(e);
+	r = edit(ret->new, json_object_get(c, "props"), e);
+	if (r == 0)
+		r = check_props(d, ret->new, ret->old, e);
+	if (r < 0)
+		return r;
+	if (strcmp(prop_zone(&ret->new->props), prop_zone(&ret->old->props)) != 0)
+		ret->new->moved = false;
+	if (strcmp(vlink_zone(ret->new), vlink_zone(ret->old)) != 0)
+		note_place(d, ret->new, notes);
+	return 0;
+}
+
 /* Runs a change of v's properties; edit makes it on a copy. */
-static void change_props(struct daemon *d, struct call *c,
-			 int (*edit)(struct vlink *v, const json_t *list, struct err *e))
+static void change_props(struct daemon *d, struct call *c, edit_fn *edit)
 {
 	struct change change = {0};
 	json_t *notes = json_array();
 	struct err e = {0};
 
-	if (find_changeable(d, c, &change.old, &e) < 0)
+	if (build_change(d, call_params(c), edit, &change, notes, &e) < 0)
 		goto fail;
-	change.new = vlink_copy(change.old);
-	if (!change.new) {
-		err_nomem(&e);
-		goto fail;
-	}
-	if (edit(change.new, json_object_get(call_params(c), "props"), &e) < 0 ||
-	    check_props(d, change.new, change.old, &e) < 0)
-		goto fail;
-	if (strcmp(prop_zone(&change.new->props), prop_zone(&change.old->props)) != 0)
-		change.new->moved = false;
-	if (strcmp(vlink_zone(change.new), vlink_zone(change.old)) != 0)
-		note_place(d, change.new, notes);
 	if (run_change(d, &change, notes, &e) < 0)
 		goto fail;
 	reply_done(c, NULL, notes);
@@ -434,4 +445,311 @@ void change_set_linkprop(struct daemon *d, struct call *c)
 void change_reset_linkprop(struct daemon *d, struct call *c)
 {
 	change_props(d, c, reset_props);
+}
+
+/*
+ * Batch: the world is changed command by command, so that each is checked against what those before it make;
+ * then all is done at once. Whatever fails, the world goes back to what it was.
+ */
+
+struct batch {
+	struct daemon *d;
+	struct change *items;
+	size_t count, room;
+	json_t *notes, *names;
+};
+
+static int push_change(struct batch *b, struct change c, struct err *e)
+{
+	if (b->count == b->room) {
+		size_t room = b->room ? 2 * b->room : 64;
+		struct change *more = reallocarray(b->items, room, sizeof(*more));
+
+		if (!more)
+			return err_nomem(e);
+		b->items = more;
+		b->room = room;
+	}
+	c.staged = true;
+	b->items[b->count++] = c;
+	if (c.new)
+		c.new->staged = (unsigned)b->count;
+	return 0;
+}
+
+/* A link that VNICs can be put over while the new etherstub itself is not there yet. */
+static int stand_in(struct daemon *d, const struct vlink *stub)
+{
+	struct sys_link l = {.ifindex = -(int)stub->s.n, .type = ARPHRD_ETHER, .mtu = want_mtu(d, stub)};
+
+	memcpy(l.name, stub->s.name, sizeof(l.name));
+	snprintf(l.kind, sizeof(l.kind), "bridge");
+	snprintf(l.alias, sizeof(l.alias), "vnicd:%s:%u", store_uuid(d->store), stub->s.n);
+	return slink_put(d, &l);
+}
+
+/* What goes and has v's name or MAC must be gone before v comes. */
+static void hurry(struct batch *b, const struct vlink *v)
+{
+	for (size_t i = 0; i < b->count; i++) {
+		struct change *c = &b->items[i];
+
+		if (c->old && !c->new &&
+		    (!strcmp(c->old->s.name, v->s.name) || mac_equal(c->old->s.mac, v->s.mac)))
+			c->early = true;
+	}
+}
+
+/* Takes over v. */
+static int stage_new(struct batch *b, struct vlink *v, struct err *e)
+{
+	int r = reconcile_number(b->d, v, e);
+
+	if (r == 0)
+		r = push_change(b, (struct change){.new = v}, e);
+	if (r < 0) {
+		vlink_free(v);
+		return r;
+	}
+	hurry(b, v);
+	world_add(b->d, v);
+	return v->s.class == CLASS_ETHERSTUB && stand_in(b->d, v) < 0 ? err_nomem(e) : 0;
+}
+
+static int stage_create_vnic(struct batch *b, const json_t *params, struct err *e)
+{
+	struct vlink *v = vlink_new();
+	struct slink *parent;
+	int r;
+
+	if (!v)
+		return err_nomem(e);
+	v->s.class = CLASS_VNIC;
+	v->s.down = json_is_true(json_object_get(params, "down"));
+	r = build_vnic(b->d, params, v, &parent, e);
+	if (r < 0) {
+		vlink_free(v);
+		return r;
+	}
+	note_place(b->d, v, b->notes);
+	if (!parent->above)
+		note_driver(parent, b->notes);
+	if (!text_param(params, "name"))
+		json_array_append_new(b->names, json_string(v->s.name));
+	return stage_new(b, v, e);
+}
+
+static int stage_create_stub(struct batch *b, const json_t *params, struct err *e)
+{
+	struct vlink *v = vlink_new();
+	int r;
+
+	if (!v)
+		return err_nomem(e);
+	v->s.class = CLASS_ETHERSTUB;
+	r = build_stub(b->d, params, v, e);
+	if (r < 0) {
+		vlink_free(v);
+		return r;
+	}
+	return stage_new(b, v, e);
+}
+
+static int stage_delete(struct batch *b, struct vlink *v, struct err *e)
+{
+	struct change *c = v->staged ? &b->items[v->staged - 1] : NULL;
+	int r = c ? 0 : push_change(b, (struct change){.old = v}, e);
+
+	if (r < 0)
+		return r;
+	world_take(b->d, v);
+	if (!c)
+		return 0;
+	slink_drop(b->d, -(int)v->s.n);
+	c->new = vlink_free(v);
+	return 0;
+}
+
+static int stage_deletes(struct batch *b, const json_t *params, enum link_class class, struct err *e)
+{
+	const json_t *names = json_object_get(params, "names");
+	struct vlink *v;
+	json_t *n;
+	size_t i;
+	int r = json_array_size(names) ? 0 : err_user(e, -EINVAL, "names", "name what to delete");
+
+	for (i = 0; r == 0 && i < json_array_size(names); i++) {
+		n = json_array_get(names, i);
+		r = deletable(b->d, json_string_value(n), class, &v, e);
+		if (r == 0)
+			r = stage_delete(b, v, e);
+	}
+	return r;
+}
+
+static int stage_delete_vnic(struct batch *b, const json_t *params, struct err *e)
+{
+	return stage_deletes(b, params, CLASS_VNIC, e);
+}
+
+static int stage_delete_stub(struct batch *b, const json_t *params, struct err *e)
+{
+	return stage_deletes(b, params, CLASS_ETHERSTUB, e);
+}
+
+static int replace_staged(struct batch *b, struct change *change, struct err *e)
+{
+	struct change *c = change->old->staged ? &b->items[change->old->staged - 1] : NULL;
+	int r = c ? 0 : push_change(b, *change, e);
+
+	if (r < 0)
+		return r;
+	world_take(b->d, change->old);
+	world_add(b->d, change->new);
+	if (change->new->s.class == CLASS_ETHERSTUB && slink_find(b->d, -(int)change->new->s.n))
+		r = stand_in(b->d, change->new) < 0 ? err_nomem(e) : 0;
+	if (c) {
+		vlink_free(change->old);
+		c->new = change->new;
+	}
+	return r;
+}
+
+static int stage_props(struct batch *b, const json_t *params, edit_fn *edit, struct err *e)
+{
+	struct change change = {0};
+	int r = build_change(b->d, params, edit, &change, b->notes, e);
+
+	if (r == 0 && !change.old->staged && change.old->s.class == CLASS_VNIC && !is_there(b->d, change.old))
+		r = err_user(e, -EAGAIN, change.old->s.name,
+			     "it is not there now: change it by a command of its own");
+	if (r == 0)
+		r = replace_staged(b, &change, e);
+	else
+		vlink_free(change.new);
+	return r;
+}
+
+static int stage_set(struct batch *b, const json_t *params, struct err *e)
+{
+	return stage_props(b, params, edit_set, e);
+}
+
+static int stage_reset(struct batch *b, const json_t *params, struct err *e)
+{
+	return stage_props(b, params, reset_props, e);
+}
+
+static const struct {
+	const char *method;
+	int (*fn)(struct batch *b, const json_t *params, struct err *e);
+} stages[] = {
+	{"CreateVnic", stage_create_vnic},
+	{"DeleteVnic", stage_delete_vnic},
+	{"CreateEtherstub", stage_create_stub},
+	{"DeleteEtherstub", stage_delete_stub},
+	{"SetLinkprop", stage_set},
+	{"ResetLinkprop", stage_reset},
+};
+
+static int stage_one(struct batch *b, const json_t *command, struct err *e)
+{
+	const char *method = text_param(command, "method");
+	json_t *params = json_object_get(command, "parameters");
+	const char *bad;
+
+	for (size_t i = 0; method && json_is_object(params) && i < sizeof(stages) / sizeof(*stages); i++) {
+		if (strcmp(stages[i].method, method) != 0)
+			continue;
+		bad = request_bad_param(method, params);
+		return bad ? err_user(e, -EINVAL, bad, "not a parameter of %s", method)
+			   : stages[i].fn(b, params, e);
+	}
+	return err_user(e, -EINVAL, NULL, "not a command for a batch");
+}
+
+/* An error gets the line it comes from. */
+static void name_line(struct err *e, json_int_t line)
+{
+	char text[sizeof(e->text)];
+
+	err_str(e, text, sizeof(text));
+	memcpy(e->text, text, sizeof(text));
+	snprintf(e->object, sizeof(e->object), "line %lld", (long long)line);
+}
+
+static int stage_all(struct batch *b, const json_t *commands, struct err *e)
+{
+	json_t *command;
+	size_t i;
+
+	json_array_foreach (commands, i, command) {
+		int r = stage_one(b, command, e);
+
+		if (r < 0) {
+			name_line(e, json_integer_value(json_object_get(command, "line")));
+			return r;
+		}
+	}
+	return 0;
+}
+
+static void unstage(struct batch *b)
+{
+	for (size_t i = b->count; i-- > 0;) {
+		struct change *c = &b->items[i];
+
+		if (c->new) {
+			world_take(b->d, c->new);
+			slink_drop(b->d, -(int)c->new->s.n);
+			vlink_free(c->new);
+		}
+		if (c->old)
+			world_put_back(b->d, c->old);
+	}
+}
+
+/* What was made and deleted again in one batch is no change. */
+static void drop_nothings(struct batch *b)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < b->count; i++)
+		if (b->items[i].old || b->items[i].new)
+			b->items[kept++] = b->items[i];
+	b->count = kept;
+}
+
+static int run_batch(struct batch *b, const json_t *commands, struct err *e)
+{
+	int r = store_begin(b->d->store, e);
+
+	if (r < 0)
+		return r;
+	r = stage_all(b, commands, e);
+	drop_nothings(b);
+	if (r < 0 || !b->count)
+		store_rollback(b->d->store);
+	else
+		r = reconcile_batch(b->d, b->items, b->count, e);
+	if (r < 0)
+		unstage(b);
+	return r;
+}
+
+void change_batch(struct daemon *d, struct call *c)
+{
+	struct batch b = {.d = d, .notes = json_array(), .names = json_array()};
+	struct err e = {0};
+	json_t *reply;
+
+	if (run_batch(&b, json_object_get(call_params(c), "commands"), &e) < 0) {
+		json_decref(b.notes);
+		json_decref(b.names);
+		call_fail(c, &e);
+	} else {
+		reply = json_pack("{s:o, s:o}", "names", b.names, "notes", b.notes);
+		call_reply(c, reply, false);
+	}
+	free(b.items);
 }

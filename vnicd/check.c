@@ -16,6 +16,15 @@
 
 static const struct mac default_prefix = {{0x02, 0x08, 0x20}};
 
+bool check_going(const struct daemon *d, const struct sys_link *l)
+{
+	const char *uuid = store_uuid(d->store);
+	enum link_class class;
+
+	return !strncmp(l->alias, "vnicd:", 6) && !strncmp(l->alias + 6, uuid, strlen(uuid)) &&
+	       !vlink_of_sys(d, l, &class);
+}
+
 int check_parent(struct daemon *d, const char *name, struct slink **ret, struct err *e)
 {
 	struct slink *s = slink_by_name(d, name);
@@ -29,7 +38,7 @@ int check_parent(struct daemon *d, const char *name, struct slink **ret, struct 
 	if (!s && v && v->s.class == CLASS_VNIC)
 		return err_user(e, -EOPNOTSUPP, name, "a VNIC over a VNIC is not possible: use -l %s",
 				vlink_over(d, v, over));
-	if (!s)
+	if (!s || check_going(d, &s->l))
 		return err_user(e, -ENODEV, name, "no such link");
 	r = parent_check(d, &s->l, e);
 	if (r == 0)
@@ -65,20 +74,18 @@ void check_next_name(struct daemon *d, char ret[IFNAMSIZ])
 /* Who on v's parent has this MAC; NULL when nobody has. */
 static const char *mac_holder(struct daemon *d, const struct vlink *v, struct mac mac)
 {
-	struct slink *parent = vlink_parent(d, v), *s, *snext;
-	struct vlink *o, *next;
+	struct slink *parent = vlink_parent(d, v), *s;
+	struct vlink *o;
 
 	if (!parent)
 		return NULL;
 	if (parent->l.has_mac && mac_equal(parent->l.mac, mac))
 		return parent->l.name;
-	HASH_ITER (hh_n, d->by_n, o, next)
-		if (o->s.n != v->s.n && mac_equal(o->s.mac, mac) && vlink_parent(d, o) == parent)
-			return o->s.name;
-	HASH_ITER (hh, d->links, s, snext)
-		if (s->l.lower == parent->l.ifindex && s->l.has_mac && mac_equal(s->l.mac, mac))
-			return s->l.name;
-	return NULL;
+	o = vlink_by_mac(d, parent, mac);
+	if (o)
+		return o->s.name;
+	s = slink_by_mac(d, parent->l.ifindex, mac);
+	return s && !check_going(d, &s->l) ? s->l.name : NULL;
 }
 
 static int fixed_mac(struct daemon *d, struct vlink *v, const char *how, struct err *e)
@@ -202,7 +209,7 @@ static int check_place(struct daemon *d, const struct vlink *v, struct err *e)
 		return err_user(e, -EINVAL, v->s.name, "zone %s is vnicd's own namespace: leave zone= out",
 				zone);
 	/* Somebody may have moved it there before. */
-	if (r == -ENODEV || (there && there->s.n == v->s.n))
+	if (r == -ENODEV || (there && (there->s.n == v->s.n)) || (r == 0 && check_going(d, &l)))
 		return 0;
 	if (r == -ENOENT)
 		return err_user(e, r, v->s.name, "no zone %s: make it with 'ip netns add %s'", zone, zone);

@@ -4,6 +4,8 @@
 
 #include "vnicd/world.h"
 
+/* Is it one of ours that an earlier line of a batch deletes? Then it counts as gone. */
+bool check_going(const struct daemon *d, const struct sys_link *l);
 /* The link called name (or with that altname) if VNICs can be made over it. */
 int check_parent(struct daemon *d, const char *name, struct slink **ret, struct err *e);
 /* Is name fit for a new link of ours, and free among ours? */

@@ -15,6 +15,8 @@
 #include "vnicd/want.h"
 
 #include <errno.h>
+#include <malloc.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
@@ -24,13 +26,23 @@ struct item {
 	struct change c;
 	struct node have, want;
 	bool zone_gone;
-	int ifindex; /* of the link after all was done */
+	int ifindex, ifb; /* of its links after all was done */
 };
+
+/*
+ * Items are planned, applied and read back in chunks: a list of operations holds two nodes for each, and a
+ * batch of thousands must not need memory for all of them at once. What was done is taken back by plan, too:
+ * the node that was seen before is its whole log.
+ */
+#define CHUNK 64
+/* So many new VNICs that their hooks had better be cheap to attach than cheap to keep: see seat_take(). */
+#define MANY 16
 
 struct txn {
 	struct daemon *d;
 	struct item *items;
 	size_t count;
+	size_t from, to; /* the chunk under way */
 	struct op_list ops;
 	struct op_list last; /* what cannot be taken back: after it is saved that it goes */
 	struct op_list rest; /* what is left over then */
@@ -71,19 +83,19 @@ static int emit_hook(struct txn *t, enum op_kind kind, const struct node *like)
 /* Is another item of this transaction the one that decides about the parent of item i? The first one is. */
 static bool decided(const struct txn *t, size_t i)
 {
-	for (size_t j = 0; j < i; j++)
+	for (size_t j = t->from; j < i; j++)
 		if (t->items[j].want.parent.ifindex == t->items[i].want.parent.ifindex)
 			return true;
 	return false;
 }
 
-/* How many VNICs the parent's hook will steer to once t is through. */
+/* How many VNICs the parent's hook will steer to once this chunk is through. */
 static unsigned steered_after(const struct txn *t, int parent)
 {
 	struct slink *s = slink_find(t->d, parent);
 	unsigned n = s ? s->steered : 0;
 
-	for (size_t i = 0; i < t->count; i++) {
+	for (size_t i = 0; i < t->to; i++) {
 		const struct item *it = &t->items[i];
 
 		n -= it->c.old && it->c.old->hook == parent;
@@ -94,7 +106,7 @@ static unsigned steered_after(const struct txn *t, int parent)
 
 static int plan_hooks(struct txn *t, bool adding, struct err *e)
 {
-	for (size_t i = 0; i < t->count; i++) {
+	for (size_t i = t->from; i < t->to; i++) {
 		const struct node *n = &t->items[i].want;
 		bool there, wanted;
 		int r;
@@ -134,18 +146,35 @@ static void take_place(const struct vlink *old, struct vlink *new)
 	memcpy(new->place, old->place, sizeof(new->place));
 }
 
+/* Of a number that was given out in this request there is nothing yet. */
+static void nothing_there(struct item *it)
+{
+	const struct vlink *v = it->c.new;
+
+	it->have = (struct node){.n = v->s.n, .class = v->s.class, .mac = v->s.mac};
+	snprintf(it->have.port.zone, sizeof(it->have.port.zone), "%s", vlink_zone(v));
+	memcpy(it->have.port.name, v->s.name, sizeof(it->have.port.name));
+	node_ifb_name(v->s.n, it->have.ifb_port.name);
+	if (v->below)
+		it->have.parent.ifindex = v->below->l.ifindex;
+}
+
 static int item_observe(struct txn *t, struct item *it, struct err *e)
 {
-	struct vlink *at = it->c.old ? it->c.old : it->c.new;
-	int r = it->c.old ? find_node(t->d, at, it, e)
-			  : observe_vlink(t->d, at, vlink_zone(at), &it->have, &it->zone_gone, e);
+	const struct vlink *old = it->c.old;
+	int r = 0;
 
+	if (old)
+		r = find_node(t->d, it->c.old, it, e);
+	else
+		nothing_there(it);
 	if (r < 0)
 		return r;
-	if (it->c.old && it->c.new)
-		take_place(it->c.old, it->c.new);
+	if (old && it->c.new)
+		take_place(old, it->c.new);
 	read_speed(t->d, subject(&it->c));
 	want_node(t->d, subject(&it->c), &it->have, &it->want);
+	it->want.prog.clsact = !old && t->count >= MANY;
 	if (!it->c.new) {
 		/* The pins of a link that is gone cannot be seen from it: they are removed unseen. */
 		it->have.prog.present |= it->have.class == CLASS_VNIC && !it->have.link;
@@ -158,23 +187,31 @@ static int item_observe(struct txn *t, struct item *it, struct err *e)
 	return 0;
 }
 
+/* A name or MAC that is taken again in the same request must be free by then. */
+static int part(struct txn *t, struct err *e)
+{
+	if (t->to == t->from + 1 && t->items[t->from].c.early)
+		return 0;
+	if (op_list_group_deletions(&t->ops) < 0 || op_list_part(&t->ops, &t->last, &t->rest) < 0)
+		return err_nomem(e);
+	return 0;
+}
+
 static int txn_plan(struct txn *t, struct err *e)
 {
 	int r = 0;
 
-	for (size_t i = 0; i < t->count && r == 0; i++)
+	for (size_t i = t->from; i < t->to && r == 0; i++)
 		r = item_observe(t, &t->items[i], e);
 	if (r < 0)
 		return r;
 	r = plan_hooks(t, true, e);
-	for (size_t i = 0; i < t->count && r == 0; i++)
+	for (size_t i = t->from; i < t->to && r == 0; i++)
 		if (plan_node(&t->items[i].want, &t->items[i].have, &t->ops) < 0)
 			r = err_nomem(e);
 	if (r == 0)
 		r = plan_hooks(t, false, e);
-	if (r == 0 && (op_list_group_deletions(&t->ops) < 0 || op_list_part(&t->ops, &t->last, &t->rest) < 0))
-		r = err_nomem(e);
-	return r;
+	return r < 0 ? r : part(t, e);
 }
 
 /* Reads back what was touched: 0, or an error that names the first thing the kernel did not keep. */
@@ -188,6 +225,7 @@ static int item_check(struct txn *t, struct item *it, struct err *e)
 	if (r < 0)
 		return r;
 	it->ifindex = now.port.ifindex;
+	it->ifb = now.ifb_port.ifindex;
 	if (it->c.new ? node_equal(&it->want, &now) : !now.link && !now.ifb && !now.steer)
 		return 0;
 	return err_sys(e, -EIO, v->s.name,
@@ -199,8 +237,8 @@ static int item_check(struct txn *t, struct item *it, struct err *e)
 /* Hooks that only what was taken back needed, and those that what is back needs. */
 static void restore_hooks(struct txn *t)
 {
-	for (size_t i = 0; i < t->count; i++) {
-		const struct node *n = &t->items[i].want;
+	for (t->from = 0, t->to = t->count; t->from < t->count; t->from++) {
+		const struct node *n = &t->items[t->from].want;
 		struct slink *s = slink_find(t->d, n->parent.ifindex);
 		struct op_list ops = {0};
 		struct node cur = *n;
@@ -209,8 +247,9 @@ static void restore_hooks(struct txn *t)
 		struct err e = {0};
 		char text[600];
 
-		if (n->class != CLASS_VNIC || !s || observe_hook(t->d, n->parent.ifindex, &there, NULL) < 0 ||
-		    there == (s->steered > 0))
+		if (n->class != CLASS_VNIC || !s ||
+		    (t->from && t->items[t->from - 1].want.parent.ifindex == n->parent.ifindex) ||
+		    observe_hook(t->d, n->parent.ifindex, &there, NULL) < 0 || there == (s->steered > 0))
 			continue;
 		if (op_emit(&ops, there ? OP_HOOK_DEL : OP_HOOK_ADD, ON_PARENT, true, &cur, n) < 0 ||
 		    apply_ops(t->d->kernel, &ops, &e) < 0)
@@ -232,23 +271,44 @@ static int observe_either(struct txn *t, const struct item *it, struct node *ret
 	return r;
 }
 
+static void restore_apply(struct txn *t, struct op_list *ops, const struct item *it)
+{
+	char text[600];
+	struct err e = {0};
+
+	if (op_list_group_deletions(ops) < 0 || apply_ops(t->d->kernel, ops, &e) < 0)
+		log_error(subject(&it->c)->s.name, "cannot put %s back as it was: %s",
+			  subject(&it->c)->s.name, err_str(&e, text, sizeof(text)));
+	op_list_free(ops);
+}
+
+/* New VNICs go together: a deletion of each for itself costs two grace periods. */
+static bool goes_with_others(const struct item *it)
+{
+	return !it->c.old && it->c.new->s.class == CLASS_VNIC;
+}
+
 /* Back to what was seen before, by plan: what taking back the operations one by one leaves out. */
 static void txn_restore(struct txn *t)
 {
+	struct op_list ops = {0};
 	char text[600];
 
-	for (size_t i = t->count; i-- > 0;) {
+	for (size_t i = t->to; i-- > 0;) {
 		struct item *it = &t->items[i];
-		struct op_list ops = {0};
 		struct err e = {0};
 		struct node now;
 
-		if (observe_either(t, it, &now, &e) < 0 || plan_node(&it->have, &now, &ops) < 0 ||
-		    apply_ops(t->d->kernel, &ops, &e) < 0)
+		if (ops.count && (!goes_with_others(it) || i % CHUNK == 0))
+			restore_apply(t, &ops, it);
+		if (observe_either(t, it, &now, &e) < 0 || plan_node(&it->have, &now, &ops) < 0)
 			log_error(subject(&it->c)->s.name, "cannot put %s back as it was: %s",
 				  subject(&it->c)->s.name, err_str(&e, text, sizeof(text)));
-		op_list_free(&ops);
+		if (ops.count && !goes_with_others(it))
+			restore_apply(t, &ops, it);
 	}
+	if (ops.count)
+		restore_apply(t, &ops, &t->items[0]);
 	restore_hooks(t);
 }
 
@@ -258,12 +318,12 @@ static void txn_undo(struct txn *t)
 	txn_restore(t);
 }
 
-/* Reads back those that stay, or those that were to go. */
+/* Reads back those of the chunk that stay, or all those that were to go. */
 static int txn_check(struct txn *t, bool stay, struct err *e)
 {
 	int r = 0;
 
-	for (size_t i = 0; i < t->count && r == 0; i++)
+	for (size_t i = stay ? t->from : 0; i < t->to && r == 0; i++)
 		if (stay == (t->items[i].c.new != NULL))
 			r = item_check(t, &t->items[i], e);
 	return r;
@@ -275,13 +335,69 @@ static int txn_apply(struct txn *t, struct err *e)
 
 	if (r < 0) {
 		/* What it did is taken back, but perhaps not what failed half-way. */
-		if (t->ops.count)
+		if (t->ops.count || t->from)
 			txn_restore(t);
 		return r;
 	}
 	r = txn_check(t, true, e);
 	if (r < 0)
 		txn_undo(t);
+	return r;
+}
+
+/* What others of the request depend on, or what must be gone for them, is a chunk of its own. */
+static bool alone(const struct item *it)
+{
+	return it->c.early || subject(&it->c)->s.class == CLASS_ETHERSTUB;
+}
+
+static size_t chunk_end(const struct txn *t, size_t from)
+{
+	size_t to = from + 1;
+
+	while (to < t->count && to - from < CHUNK && !alone(&t->items[from]) && !alone(&t->items[to]))
+		to++;
+	return to;
+}
+
+/* The VNICs of a batch that go over a new etherstub were over a stand-in until now. */
+static void stub_stands(struct txn *t)
+{
+	struct item *it = &t->items[t->from];
+
+	if (it->c.old || it->want.class != CLASS_ETHERSTUB || !slink_find(t->d, -(int)it->want.n))
+		return;
+	slink_drop(t->d, -(int)it->want.n);
+	observe_refresh(t->d, it->ifindex);
+}
+
+static int txn_chunk(struct txn *t, size_t from, struct err *e)
+{
+	int r;
+
+	op_list_free(&t->ops);
+	t->from = from;
+	t->to = chunk_end(t, from);
+	r = txn_plan(t, e);
+	if (r < 0) {
+		op_list_free(&t->ops);
+		t->to = from;
+		if (from)
+			txn_restore(t);
+		return r;
+	}
+	r = txn_apply(t, e);
+	if (r == 0)
+		stub_stands(t);
+	return r;
+}
+
+static int txn_make(struct txn *t, struct err *e)
+{
+	int r = 0;
+
+	for (size_t at = 0; at < t->count && r == 0; at = t->to)
+		r = txn_chunk(t, at, e);
 	return r;
 }
 
@@ -302,14 +418,29 @@ static bool needs_intent(const struct change *c)
 /* A number for what is created, so that its links carry it before its row is there. */
 static int take_number(struct daemon *d, struct vlink *v, struct err *e)
 {
-	int r = store_link_put(d->store, &v->s, e);
+	/* Of what it is over there may be no row yet, and of its name another's. */
+	struct store_link row = {.class = v->s.class, .name = "?", .mac = v->s.mac};
+	int r;
 
-	return r < 0 ? r : store_link_del(d->store, v->s.n, e);
+	if (v->s.n)
+		return 0;
+	r = store_link_put(d->store, &row, e);
+	if (r == 0)
+		r = store_link_del(d->store, row.n, e);
+	if (r == 0)
+		v->s.n = row.n;
+	return r;
 }
 
-static int save_intents(struct txn *t, struct err *e)
+int reconcile_number(struct daemon *d, struct vlink *v, struct err *e)
 {
-	int r = store_begin(t->d->store, e);
+	return take_number(d, v, e);
+}
+
+/* begun: the transaction is under way already. */
+static int save_intents(struct txn *t, bool begun, struct err *e)
+{
+	int r = begun ? 0 : store_begin(t->d->store, e);
 
 	for (size_t i = 0; i < t->count && r == 0; i++) {
 		struct change *c = &t->items[i].c;
@@ -328,24 +459,26 @@ static int save_intents(struct txn *t, struct err *e)
 	return r;
 }
 
-static int save_props(struct daemon *d, const struct vlink *v, struct err *e)
+static int save_props(struct daemon *d, const struct vlink *v, bool fresh, struct err *e)
 {
 	int r = 0;
 
 	for (int i = 0; i < PROP_COUNT && r == 0; i++)
 		r = v->props.value[i]
 			    ? store_prop_put(d->store, v->s.n, prop_rows[i].name, v->props.value[i], "", e)
+		    : fresh ? 0
 			    : store_prop_del(d->store, v->s.n, prop_rows[i].name, e);
 	return r;
 }
 
-static int save_link(struct daemon *d, struct vlink *v, struct err *e)
+/* fresh: of its number there is no row yet. */
+static int save_link(struct daemon *d, struct vlink *v, bool fresh, struct err *e)
 {
 	int r = store_link_put(d->store, &v->s, e);
 
 	if (r == 0)
-		r = save_props(d, v, e);
-	return r < 0 ? r : store_counters_put(d->store, v->s.n, v->counters, e);
+		r = save_props(d, v, fresh, e);
+	return r < 0 || fresh ? r : store_counters_put(d->store, v->s.n, v->counters, e);
 }
 
 static int save_rows(struct txn *t, struct err *e)
@@ -357,7 +490,8 @@ static int save_rows(struct txn *t, struct err *e)
 	for (size_t i = 0; i < t->count && r == 0; i++) {
 		struct change *c = &t->items[i].c;
 
-		r = c->new ? save_link(t->d, c->new, e) : store_link_del(t->d->store, c->old->s.n, e);
+		r = c->new ? save_link(t->d, c->new, !c->old, e)
+			   : store_link_del(t->d->store, c->old->s.n, e);
 	}
 	/* As long as links are still to be deleted, the next start must know where they are. */
 	if (r == 0 && !t->last.count && !t->rest.count)
@@ -377,7 +511,7 @@ static void unsave_rows(struct txn *t)
 
 	for (size_t i = 0; i < t->count && r == 0; i++)
 		if (!t->items[i].c.new)
-			r = save_link(t->d, t->items[i].c.old, &e);
+			r = save_link(t->d, t->items[i].c.old, false, &e);
 	if (r == 0)
 		r = store_commit(t->d->store, &e);
 	else
@@ -434,10 +568,14 @@ static void item_commit(struct daemon *d, struct item *it)
 		c->new->trouble = TROUBLE_NONE;
 		note_hook(d, c->new, &it->want);
 	}
-	if (c->old)
+	if (c->old && c->staged)
+		vlink_free(c->old);
+	else if (c->old)
 		world_remove(d, c->old);
 	if (c->new) {
-		world_add(d, c->new);
+		if (!c->staged)
+			world_add(d, c->new);
+		c->new->staged = 0;
 		observe_place(d, c->new, it->ifindex);
 	}
 }
@@ -453,31 +591,43 @@ static void txn_commit(struct txn *t)
 			observe_subnets(t->d, t->items[i].c.new);
 }
 
-/* Links that came or went are known to the next request, whenever their notification is read. */
-static void refresh(struct daemon *d, const struct op_list *list)
+/* Not known as ours: a killed daemon had added it and come no further. */
+static bool unknown(const struct daemon *d, int ifindex)
 {
-	for (size_t i = 0; i < list->count; i++) {
-		const struct op *op = &list->ops[i];
+	const struct slink *s = slink_find(d, ifindex);
+	enum link_class class;
 
-		/* Which follows every addition; and makes ours what a killed daemon had only added. */
-		if (op->kind == OP_LINK_MARK && !op_port(&op->to, op->on)->zone[0])
-			observe_refresh(d, op_port(&op->to, op->on)->ifindex);
-		if ((op->kind == OP_LINK_DEL || op->kind == OP_LINK_DOOM) &&
-		    !op_port(&op->from, op->on)->zone[0])
-			observe_refresh(d, op_port(&op->from, op->on)->ifindex);
-	}
+	return !s || !vlink_of_sys(d, &s->l, &class);
 }
 
+static void refresh(struct daemon *d, const struct port *before, int now)
+{
+	if (before->zone[0] || (before->ifindex == now && (!now || !unknown(d, now))))
+		return;
+	if (before->ifindex > 0)
+		observe_refresh(d, before->ifindex);
+	if (now > 0)
+		observe_refresh(d, now);
+}
+
+/* Links that came or went are known to the next request, whenever their notification is read. */
 static void txn_refresh(struct txn *t)
 {
-	refresh(t->d, &t->ops);
-	refresh(t->d, &t->last);
+	for (size_t i = 0; i < t->count; i++) {
+		struct item *it = &t->items[i];
+		bool own = !it->want.port.zone[0];
+
+		refresh(t->d, &it->have.port, own ? it->ifindex : 0);
+		if (own && it->have.port.zone[0] && it->ifindex)
+			observe_refresh(t->d, it->ifindex);
+		refresh(t->d, &it->have.ifb_port, it->ifb);
+	}
 }
 
 static int txn_open(struct txn *t, struct daemon *d, const struct change *changes, size_t count,
 		    struct err *e)
 {
-	*t = (struct txn){.d = d, .items = calloc(count, sizeof(*t->items)), .count = count};
+	*t = (struct txn){.d = d, .items = calloc(count, sizeof(*t->items)), .count = count, .to = count};
 	if (!t->items)
 		return err_nomem(e);
 	for (size_t i = 0; i < count; i++)
@@ -510,7 +660,7 @@ static void hand_on_counters(struct item *it)
 	close_counters(it->c.new->counters, &it->have, &it->want);
 }
 
-int reconcile_run(struct daemon *d, struct change *changes, size_t count, struct err *e)
+static int run(struct daemon *d, struct change *changes, size_t count, bool begun, struct err *e)
 {
 	struct txn t;
 	int r = txn_open(&t, d, changes, count, e);
@@ -520,11 +670,9 @@ int reconcile_run(struct daemon *d, struct change *changes, size_t count, struct
 	for (size_t i = 0; i < count; i++)
 		if (changes[i].old)
 			sampler_collect(d, changes[i].old);
-	r = save_intents(&t, e);
+	r = save_intents(&t, begun, e);
 	if (r == 0)
-		r = txn_plan(&t, e);
-	if (r == 0)
-		r = txn_apply(&t, e);
+		r = txn_make(&t, e);
 	if (r == 0) {
 		for (size_t i = 0; i < count; i++)
 			hand_on_counters(&t.items[i]);
@@ -540,7 +688,19 @@ int reconcile_run(struct daemon *d, struct change *changes, size_t count, struct
 		txn_commit(&t);
 	txn_refresh(&t);
 	txn_done(&t);
+	if (count >= MANY)
+		malloc_trim(0); /* a large batch must not leave its memory behind */
 	return r;
+}
+
+int reconcile_run(struct daemon *d, struct change *changes, size_t count, struct err *e)
+{
+	return run(d, changes, count, false, e);
+}
+
+int reconcile_batch(struct daemon *d, struct change *changes, size_t count, struct err *e)
+{
+	return run(d, changes, count, true, e);
 }
 
 /* At start and on events: links that are in the world already. */
@@ -750,7 +910,7 @@ int reconcile_store(struct daemon *d, struct vlink *old, struct vlink *new, stru
 	int r = store_begin(d->store, e);
 
 	if (r == 0)
-		r = save_link(d, new, e);
+		r = save_link(d, new, false, e);
 	if (r == 0)
 		r = store_commit(d->store, e);
 	else

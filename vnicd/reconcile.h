@@ -10,6 +10,8 @@
 /* old NULL: created. new NULL: deleted. Both: changed; new is a copy of old (same n). */
 struct change {
 	struct vlink *old, *new;
+	bool staged; /* the world has new in the place of old already */
+	bool early;  /* old's name or MAC is taken again in the same request: it goes before its row does */
 };
 
 /*
@@ -18,6 +20,14 @@ struct change {
  * still the caller's. A created vlink with n 0 gets its number.
  */
 int reconcile_run(struct daemon *d, struct change *changes, size_t count, struct err *e);
+
+/*
+ * The same for staged changes, in the store's transaction that is under way: it is ended. On failure the
+ * world is still the staged one, and old and new are the caller's.
+ */
+int reconcile_batch(struct daemon *d, struct change *changes, size_t count, struct err *e);
+/* Gives v a number, in the store's transaction that is under way. */
+int reconcile_number(struct daemon *d, struct vlink *v, struct err *e);
 
 /*
  * Brings a link that is in the world already in line with the kernel: it is adopted, mended or made, or it

@@ -37,6 +37,7 @@ static const struct method {
 	{"ResetLinkprop", true, change_reset_linkprop, {{"link", JSON_STRING}, {"props", JSON_ARRAY}}},
 	{"Reapply", true, upkeep_reapply, {{"link", JSON_STRING}}},
 	{"Reset", true, upkeep_reset, {{NULL, JSON_NULL}}},
+	{"Batch", true, change_batch, {{"commands", JSON_ARRAY}}},
 	{"ShowLink", false, show_link, {{"name", JSON_STRING}, {"all", JSON_TRUE}}},
 	{"ShowPhys", false, show_phys, {{"name", JSON_STRING}}},
 	{"ShowVnic", false, show_vnic, {{"name", JSON_STRING}, {"link", JSON_STRING}}},
@@ -68,6 +69,14 @@ static const char *bad_param(const struct method *m, json_t *params)
 			return key;
 	}
 	return NULL;
+}
+
+const char *request_bad_param(const char *method, json_t *params)
+{
+	for (size_t i = 0; i < sizeof(methods) / sizeof(*methods); i++)
+		if (!strcmp(methods[i].name, method))
+			return bad_param(&methods[i], params);
+	return "method";
 }
 
 void request_handle(struct daemon *d, struct call *c)

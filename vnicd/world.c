@@ -35,6 +35,7 @@ struct vlink *vlink_copy(const struct vlink *v)
 	memset(&c->hh_n, 0, sizeof(c->hh_n));
 	memset(&c->hh_name, 0, sizeof(c->hh_name));
 	memset(&c->hh_at, 0, sizeof(c->hh_at));
+	memset(&c->hh_mac, 0, sizeof(c->hh_mac));
 	c->prev = c->next = c->dirty_next = NULL;
 	c->dirty = c->foreign = c->expected = false;
 	c->repair = (struct repair){0};
@@ -86,6 +87,11 @@ static void attach(struct daemon *d, struct vlink *v, struct slink *below)
 
 	v->below = below;
 	DL_APPEND(*list, v);
+	if (!below)
+		return;
+	v->mac_key.below = below;
+	v->mac_key.mac = v->s.mac;
+	HASH_ADD(hh_mac, d->by_mac, mac_key, sizeof(v->mac_key), v);
 }
 
 static void detach(struct daemon *d, struct vlink *v)
@@ -93,6 +99,8 @@ static void detach(struct daemon *d, struct vlink *v)
 	struct vlink **list = v->below ? &v->below->above : &d->waiting;
 
 	DL_DELETE(*list, v);
+	if (v->below)
+		HASH_DELETE(hh_mac, d->by_mac, v);
 	v->below = NULL;
 }
 
@@ -106,14 +114,53 @@ void world_add(struct daemon *d, struct vlink *v)
 
 void world_remove(struct daemon *d, struct vlink *v)
 {
+	vlink_seen_at(d, v, 0, 0);
+	world_take(d, v);
+	vlink_free(v);
+}
+
+/* What it is over and where it was seen is kept in it: its change still has to be made in the kernel. */
+void world_take(struct daemon *d, struct vlink *v)
+{
+	struct slink *below = v->below;
+
 	if (v->s.class == CLASS_VNIC)
 		detach(d, v);
+	v->below = below;
 	if (v->dirty)
 		LL_DELETE2(d->dirty, v, dirty_next);
-	vlink_seen_at(d, v, 0, 0);
+	if (v->at.ifindex)
+		HASH_DELETE(hh_at, d->by_at, v);
 	HASH_DELETE(hh_n, d->by_n, v);
 	HASH_DELETE(hh_name, d->by_name, v);
-	vlink_free(v);
+}
+
+void world_put_back(struct daemon *d, struct vlink *v)
+{
+	bool dirty = v->dirty;
+
+	world_add(d, v);
+	if (v->at.ifindex)
+		HASH_ADD(hh_at, d->by_at, at, sizeof(v->at), v);
+	v->dirty = false;
+	if (dirty)
+		d->touched(d, v, v->foreign);
+}
+
+struct vlink *vlink_by_mac(const struct daemon *d, const struct slink *below, struct mac mac)
+{
+	struct vlink *v, probe = {.mac_key = {.below = below, .mac = mac}};
+
+	HASH_FIND(hh_mac, d->by_mac, &probe.mac_key, sizeof(probe.mac_key), v);
+	return v;
+}
+
+struct slink *slink_by_mac(const struct daemon *d, int lower, struct mac mac)
+{
+	struct slink *s, probe = {.mac_key = {.lower = lower, .mac = mac}};
+
+	HASH_FIND(hh_mac, d->links_by_mac, &probe.mac_key, sizeof(probe.mac_key), s);
+	return s;
 }
 
 const char *vlink_zone(const struct vlink *v)
@@ -286,6 +333,22 @@ static void claim(struct daemon *d, struct slink *s)
 	}
 }
 
+static void mac_drop(struct daemon *d, struct slink *s)
+{
+	if (s->mac_key.lower)
+		HASH_DELETE(hh_mac, d->links_by_mac, s);
+	s->mac_key.lower = 0;
+}
+
+static void mac_add(struct daemon *d, struct slink *s)
+{
+	if (!s->l.lower || !s->l.has_mac)
+		return;
+	s->mac_key.lower = s->l.lower;
+	s->mac_key.mac = s->l.mac;
+	HASH_ADD(hh_mac, d->links_by_mac, mac_key, sizeof(s->mac_key), s);
+}
+
 static struct slink *slink_new(struct daemon *d, const struct sys_link *l)
 {
 	struct slink *s = calloc(1, sizeof(*s));
@@ -310,9 +373,11 @@ int slink_put(struct daemon *d, const struct sys_link *l)
 		s = slink_new(d, l);
 	if (!s)
 		return -ENOMEM;
+	mac_drop(d, s);
 	s->l = *l;
 	s->seen = true;
 	name_add(d, s);
+	mac_add(d, s);
 	if (fresh)
 		claim(d, s);
 	return 0;
@@ -331,6 +396,7 @@ void slink_drop(struct daemon *d, int ifindex)
 		attach(d, v, NULL);
 	}
 	name_drop(d, s);
+	mac_drop(d, s);
 	HASH_DELETE(hh, d->links, s);
 	free(s);
 }

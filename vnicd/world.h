@@ -30,6 +30,7 @@ struct vlink {
 	char why[200];  /* what the trouble is */
 	char warn[300]; /* what the user should know; goes into WHY */
 
+	unsigned staged;           /* its change in the batch under way, counted from 1 */
 	struct slink *below;       /* the link a VNIC is over; NULL while that is not there */
 	struct vlink *prev, *next; /* in below->above, or in daemon.waiting */
 
@@ -48,7 +49,12 @@ struct vlink {
 	struct repair repair;
 	sd_event_source *repair_timer; /* runs while a repair waits */
 	struct daemon *owner;          /* for the timer */
-	UT_hash_handle hh_n, hh_name, hh_at;
+	struct {
+		const struct slink *below;
+		struct mac mac;
+		uint16_t zero;
+	} mac_key; /* while it is over a link: who there has this MAC */
+	UT_hash_handle hh_n, hh_name, hh_at, hh_mac;
 };
 
 /* A link of the own namespace. */
@@ -58,7 +64,12 @@ struct slink {
 	unsigned steered;    /* VNICs steered through its hook */
 	struct vlink *above; /* the VNICs over it */
 	bool seen;           /* in the dump that is being read */
-	UT_hash_handle hh, hh_name;
+	struct {
+		int lower;
+		struct mac mac;
+		uint16_t zero;
+	} mac_key;
+	UT_hash_handle hh, hh_name, hh_mac;
 };
 
 struct daemon {
@@ -66,8 +77,8 @@ struct daemon {
 	sd_event *event;
 	struct store *store;
 	struct kernel *kernel;
-	struct vlink *by_n, *by_name, *by_at;
-	struct slink *links, *links_by_name;
+	struct vlink *by_n, *by_name, *by_at, *by_mac;
+	struct slink *links, *links_by_name, *links_by_mac;
 	struct vlink *waiting; /* VNICs whose link below is not there */
 	struct vlink *dirty;   /* to be looked at when the notifications are read */
 	sd_event_source *notify, *resync, *mend, *zones;
@@ -91,6 +102,12 @@ struct vlink *vlink_copy(const struct vlink *v); /* not in any table; NULL witho
 struct vlink *vlink_free(struct vlink *v);
 void world_add(struct daemon *d, struct vlink *v);    /* takes ownership */
 void world_remove(struct daemon *d, struct vlink *v); /* frees v */
+/* Takes v out without freeing it, and back in as it was: a batch sees the world as it will be. */
+void world_take(struct daemon *d, struct vlink *v);
+void world_put_back(struct daemon *d, struct vlink *v);
+/* A VNIC of ours over below with this MAC, or NULL; the same for any link over it. */
+struct vlink *vlink_by_mac(const struct daemon *d, const struct slink *below, struct mac mac);
+struct slink *slink_by_mac(const struct daemon *d, int lower, struct mac mac);
 void world_free(struct daemon *d);
 /* Where v is: its zone property's zone, or where somebody moved it. */
 const char *vlink_zone(const struct vlink *v);

@@ -36,6 +36,7 @@ struct seat {
 	int ifindex;
 	enum side side;
 	bool yield;         /* sits behind foreign clsact filters, because it redirects past them */
+	bool clsact;        /* a filter is wanted even where there is tcx */
 	char pin[PIN_MAX];  /* of the tcx link, or of the program where a clsact filter holds it */
 	char mark[PIN_MAX]; /* a directory: the clsact qdisc is ours */
 	unsigned long *acts;

@@ -208,11 +208,12 @@ static int seats_take(struct bpf *b, const struct vnic_bpf *s, const struct pins
 }
 
 /* The two programs share the state: both are put in place from one load, on the state that is there. */
-static int make(struct bpf *b, uint32_t n, const struct pins *p, const struct prog *prog, struct err *e)
+static int make(struct bpf *b, uint32_t n, struct pins *p, const struct prog *prog, struct err *e)
 {
 	SKEL s = NULL;
 	int r;
 
+	p->seat[SIDE_INGRESS].clsact = p->seat[SIDE_EGRESS].clsact = prog->clsact;
 	if (mkdir(p->dir, 0700) && errno != EEXIST)
 		return failed(n, -errno, "cannot make its pin directory", e);
 	r = load(b, n, p, &s, e);

@@ -6,12 +6,26 @@
 #include <stdio.h>
 #include <string.h>
 
+static char where[300];
+
+void die_at(const char *file, unsigned line)
+{
+	where[0] = '\0';
+	if (line)
+		snprintf(where, sizeof(where), "%.280s:%u: ", file, line);
+}
+
+const char *die_where(void)
+{
+	return where;
+}
+
 int die(const struct err *e)
 {
 	char line[sizeof(e->object) + sizeof(e->text) + 4];
 
 	fflush(stdout);
-	fprintf(stderr, "%s: %s\n", program_invocation_short_name, err_str(e, line, sizeof(line)));
+	fprintf(stderr, "%s: %s%s\n", program_invocation_short_name, where, err_str(e, line, sizeof(line)));
 	return e->mend ? STATUS_USER : STATUS_SYS;
 }
 

@@ -12,6 +12,11 @@
 /* Prints "PROGRAM: object: text"; returns the exit status. */
 int die(const struct err *e);
 
+/* From now on messages begin with FILE:LINE; line 0: no more. */
+void die_at(const char *file, unsigned line);
+/* "FILE:LINE: ", or "". */
+const char *die_where(void);
+
 /* Prints the notes of a reply, one a line: "PROGRAM: note: text", "PROGRAM: warning: text". */
 void die_notes(const json_t *reply);
 

@@ -16,6 +16,7 @@
 
 #define FLAGS_MAX 16
 #define VERBS_MAX 64
+#define WORDS_MAX 4096 /* of a line of a batch */
 #define RUN       (-1) /* not an exit status: go on */
 
 /* A program's verbs, and what was asked of it. */
@@ -34,7 +35,7 @@ __attribute__((format(printf, 1, 2))) static void complain(const char *fmt, ...)
 {
 	va_list ap;
 
-	fprintf(stderr, "%s: ", program_name());
+	fprintf(stderr, "%s: %s", program_name(), die_where());
 	va_start(ap, fmt);
 	vfprintf(stderr, fmt, ap);
 	va_end(ap);
@@ -57,7 +58,7 @@ int verb_usage(const struct cli *cli, const char *fmt, ...)
 {
 	va_list ap;
 
-	fprintf(stderr, "%s: ", program_name());
+	fprintf(stderr, "%s: %s", program_name(), die_where());
 	va_start(ap, fmt);
 	vfprintf(stderr, fmt, ap);
 	va_end(ap);
@@ -69,6 +70,7 @@ int verb_usage(const struct cli *cli, const char *fmt, ...)
 static void program_line(FILE *out)
 {
 	fprintf(out, "usage: %s [--socket PATH] COMMAND [OPTION...] [OPERAND...]\n", program_name());
+	fprintf(out, "       %s [--socket PATH] -b FILE\n", program_name());
 }
 
 static void flag_help(char letter, const char *name, const char *value, const char *help)
@@ -97,6 +99,8 @@ static int help_program(const struct program *p)
 		printf("  %s %s\n", p->verbs[i].name, p->verbs[i].usage);
 	printf("  help [COMMAND]\n\n"
 	       "  --socket PATH   where vnicd listens (default $VNICD_SOCKET, else /run/vnicd/vnicd.sock)\n"
+	       "  -b, --batch FILE\n"
+	       "                  do the commands in FILE (- for standard input), one a line, all or none\n"
 	       "  --version       print the version\n"
 	       "  --help          show this; after a command: show its options\n\n"
 	       "Without a command: %s. See %s(8).\n",
@@ -292,6 +296,7 @@ static int global_options(const struct program *p, struct cli *cli, int argc, ch
 {
 	static const struct option longs[] = {
 		{.name = "socket", .has_arg = 1, .val = 's'},
+		{.name = "batch", .has_arg = 1, .val = 'b'},
 		{.name = "version", .val = 'V'},
 		{.name = "help", .val = 'h'},
 		{0},
@@ -300,19 +305,149 @@ static int global_options(const struct program *p, struct cli *cli, int argc, ch
 	int c;
 
 	opterr = 0;
-	while ((c = getopt_long(argc, argv, "+:hV", longs, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "+:b:hV", longs, NULL)) != -1) {
 		if (c == 's')
 			cli->socket = optarg;
+		else if (c == 'b')
+			cli->file = optarg;
 		else if (c == 'h')
 			return help_program(p);
 		else if (c == 'V')
 			return printf("%s " VERSION "\n", program_name()) < 0;
 		else
-			return global_usage(option_fault("+:hVs", c, argv, typed, sizeof(typed)), typed);
+			return global_usage(option_fault("+:b:hVs", c, argv, typed, sizeof(typed)), typed);
 	}
 	if (cli->socket && !*cli->socket)
 		return global_usage("option '%s' needs a value", "--socket");
+	if (cli->file && !*cli->file)
+		return global_usage("option '%s' needs a value", "--batch");
 	return RUN;
+}
+
+/*
+ * Batch: each line is read as a command line whose calls are only noted; if all can be read, they are made as
+ * one.
+ */
+
+/* Takes the next word out of the line at *at, in place: quotes and backslashes as in a shell. NULL: none. */
+static char *next_word(char **at, const char **fault)
+{
+	char *in = *at + strspn(*at, " \t\r\n"), *out = in, *word = in, quote = '\0';
+
+	if (!*in || *in == '#')
+		return NULL;
+	for (; *in && (quote || !strchr(" \t\r\n", *in)); in++) {
+		if (*in == quote)
+			quote = '\0';
+		else if (!quote && (*in == '\'' || *in == '"'))
+			quote = *in;
+		else if (*in == '\\' && quote != '\'' && in[1])
+			*out++ = *++in;
+		else
+			*out++ = *in;
+	}
+	*fault = quote ? "a quote is not closed" : *fault;
+	*at = *in ? in + 1 : in;
+	*out = '\0';
+	return word;
+}
+
+/* The words of a line as an argument vector: their number, or -1. */
+static int split(char *line, char **argv, const char **fault)
+{
+	int argc = 0;
+	char *word;
+
+	while (!*fault && (word = next_word(&line, fault))) {
+		if (!argc && !strcmp(word, program_name()))
+			continue;
+		if (argc == WORDS_MAX)
+			*fault = "too many words";
+		else
+			argv[argc++] = word;
+	}
+	argv[argc] = NULL;
+	return *fault ? -1 : argc;
+}
+
+static int batch_line(const struct program *p, const struct cli *all, char *line)
+{
+	static char *argv[WORDS_MAX + 1];
+	struct cli cli = {.batch = all->batch, .line = all->line};
+	const char *fault = NULL;
+	int argc = split(line, argv, &fault);
+
+	if (argc < 0)
+		return complain("%s", fault), STATUS_USER;
+	if (!argc)
+		return RUN;
+	cli.verb = find_verb(p, argv[0]);
+	if (!cli.verb)
+		return STATUS_USER;
+	if (!cli.verb->batch)
+		return complain("%s changes nothing: it cannot be in a batch", argv[0]), STATUS_USER;
+	return run_verb(&cli, argc, argv) ? STATUS_USER : RUN;
+}
+
+static int batch_read(const struct program *p, struct cli *cli, FILE *in)
+{
+	char *line = NULL;
+	size_t room = 0;
+	int rc = RUN;
+
+	while (rc == RUN && getline(&line, &room, in) >= 0) {
+		die_at(cli->file, ++cli->line);
+		rc = batch_line(p, cli, line);
+	}
+	free(line);
+	die_at(NULL, 0);
+	return rc;
+}
+
+/* "line 12" is the daemon's word for where in the file it is. */
+static int batch_fail(const struct cli *cli, struct err *e)
+{
+	unsigned line;
+
+	if (sscanf(e->object, "line %u", &line) == 1) {
+		die_at(cli->file, line);
+		e->object[0] = '\0';
+	}
+	return die(e);
+}
+
+static int batch_send(struct cli *cli)
+{
+	json_t *calls = cli->batch, *reply, *name;
+	struct err e;
+	size_t i;
+
+	cli->batch = NULL;
+	if (verb_call(cli, "Batch", json_pack("{s:o}", "commands", calls), &reply, &e))
+		return batch_fail(cli, &e);
+	json_array_foreach (json_object_get(reply, "names"), i, name)
+		printf("%s\n", json_string_value(name));
+	die_notes(reply);
+	json_decref(reply);
+	return 0;
+}
+
+static int batch(const struct program *p, struct cli *cli)
+{
+	bool standard = !strcmp(cli->file, "-");
+	FILE *in = standard ? stdin : fopen(cli->file, "re");
+	int rc;
+
+	if (!in)
+		return complain("%s: cannot be read: %s", cli->file, strerror(errno)), STATUS_USER;
+	cli->batch = json_array();
+	rc = batch_read(p, cli, in);
+	if (!standard)
+		fclose(in);
+	if (rc == RUN)
+		return batch_send(cli);
+	json_decref(cli->batch);
+	return rc;
 }
 
 static int dispatch(const struct program *p, int argc, char **argv)
@@ -324,6 +459,10 @@ static int dispatch(const struct program *p, int argc, char **argv)
 		return rc;
 	argc -= optind;
 	argv += optind;
+	if (cli.file && argc)
+		return global_usage("unexpected operand '%s'", *argv);
+	if (cli.file)
+		return batch(p, &cli);
 	if (argc && !strcmp(*argv, "help"))
 		return help(p, argc, argv);
 	cli.verb = argc ? find_verb(p, *argv) : &p->verbs[0];
@@ -344,7 +483,15 @@ int verb_main(const struct verb *verbs, size_t n, const char *about, int argc, c
 int verb_call(const struct cli *cli, const char *method, json_t *params, json_t **ret, struct err *e)
 {
 	struct client *c = NULL;
-	int rc = params ? client_open(cli->socket, &c, e) : err_nomem(e);
+	int rc;
+
+	if (cli->batch) {
+		json_array_append_new(cli->batch, json_pack("{s:s, s:o, s:i}", "method", method, "parameters",
+							    params, "line", (int)cli->line));
+		*ret = json_object();
+		return 0;
+	}
+	rc = params ? client_open(cli->socket, &c, e) : err_nomem(e);
 
 	if (!rc)
 		rc = client_call(c, method, params, ret, e);

@@ -31,12 +31,16 @@ struct verb {
 	const struct flag *flags;    /* ended by letter 0 */
 	const char *operand;         /* what the operands are, for messages; NULL: takes none */
 	int least, most;             /* how many operands; most -1: any number */
+	bool batch;                  /* may be a line of a batch */
 	int (*run)(struct cli *cli); /* exit status */
 };
 
 struct cli {
 	const struct verb *verb;
-	const char *socket;     /* --socket, or NULL */
+	const char *socket; /* --socket, or NULL */
+	const char *file;   /* -b, or NULL */
+	json_t *batch;      /* where calls are gathered that are made as one; NULL: they are made at once */
+	unsigned line;      /* of the file */
 	const char *value[128]; /* by option letter: NULL not given, "" for a switch */
 	json_t *repeated[128];  /* by option letter: array of strings, or NULL */
 	const char *count;      /* the operand that belongs to a flag with count, or NULL */
@@ -53,7 +57,10 @@ int verb_main(const struct verb *verbs, size_t n, const char *about, int argc, c
 /* Prints "PROGRAM: text" and the usage line of the verb; returns the exit status. */
 int verb_usage(const struct cli *cli, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* One call over a connection of its own; takes over params. *ret: the reply (caller json_decref). */
+/*
+ * One call over a connection of its own; takes over params. *ret: the reply (caller json_decref). In a batch
+ * the call is only noted, and the reply is empty.
+ */
 int verb_call(const struct cli *cli, const char *method, json_t *params, json_t **ret, struct err *e);
 
 /* A call whose reply is only notes: prints them, or the error; returns the exit status. */

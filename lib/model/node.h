@@ -58,6 +58,7 @@ struct prog {
 	enum hook_mode rx;   /* POLICE: group frames; DROP: blocked */
 	enum hook_mode tx;   /* PASS: only resets skb->priority; DROP: blocked */
 	uint64_t group_rate; /* bits per second: the RX cap group frames are policed against */
+	bool clsact;         /* how they are attached when they are: no matter afterwards */
 };
 
 struct node {

@@ -544,26 +544,39 @@ static bool is_leftover(const struct op *op)
 	return op->kind == OP_PROG_DEL && !op->from.link;
 }
 
+static bool has_sweep(const struct op_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (list->ops[i].kind == OP_LINK_SWEEP)
+			return true;
+	return false;
+}
+
+static int part_one(const struct op *op, struct op_list *keep, struct op_list *last, struct op_list *rest)
+{
+	if (is_leftover(op))
+		return push(rest, op);
+	if (!is_final(op))
+		return push(keep, op);
+	return op->kind == OP_LINK_SWEEP && has_sweep(last) ? 0 : push(last, op);
+}
+
 int op_list_part(struct op_list *list, struct op_list *last, struct op_list *rest)
 {
-	struct op_list keep = {0}, final = {0}, left = {0};
+	struct op_list keep = {0};
+	size_t finals = last->count, lefts = rest->count;
 	int r = 0;
 
-	for (size_t i = 0; i < list->count && r == 0; i++) {
-		const struct op *op = &list->ops[i];
-
-		r = push(is_final(op) ? &final : is_leftover(op) ? &left : &keep, op);
-	}
+	for (size_t i = 0; i < list->count && r == 0; i++)
+		r = part_one(&list->ops[i], &keep, last, rest);
 	if (r < 0) {
 		op_list_free(&keep);
-		op_list_free(&final);
-		op_list_free(&left);
+		last->count = finals;
+		rest->count = lefts;
 		return r;
 	}
 	op_list_free(list);
 	*list = keep;
-	*last = final;
-	*rest = left;
 	return 0;
 }
 

@@ -71,8 +71,8 @@ void op_list_free(struct op_list *list);
 int op_list_group_deletions(struct op_list *list);
 /*
  * Takes out of list what cannot be taken back: the deletions of links, with the addresses and routes that
- * others gave them, to last; and what is left over of these links, to rest. 0 or -ENOMEM, with all three as
- * they were.
+ * others gave them, is appended to last (one sweep is enough); and what is left over of these links, to rest.
+ * 0 or -ENOMEM, with all three as they were.
  */
 int op_list_part(struct op_list *list, struct op_list *last, struct op_list *rest);
 

@@ -4,6 +4,7 @@
 #
 # A case begins with "== TITLE"; then, by the first characters of a line:
 #   $ ARGS          arguments of vnicadm, read by the shell (once)
+#   - TEXT          a line of standard input
 #   < METHOD REPLY  a line of fakevnicd's script; without any, no daemon runs
 #   > REQUEST       what the daemon must have been asked, in order
 #   | TEXT          a line of standard output
@@ -66,7 +67,7 @@ run_case() {
 	start_server
 	eval "args=($command)"
 	timeout 60 env VNICD_SOCKET="$tmp/s" LC_ALL=C.UTF-8 "$vnicadm" "${args[@]}" \
-		>"$tmp/stdout" 2>"$tmp/stderr.raw" </dev/null
+		>"$tmp/stdout" 2>"$tmp/stderr.raw" <"$tmp/stdin"
 	status=$?
 	stop_server
 	sed "s|$tmp/s|SOCKET|g" "$tmp/stderr.raw" >"$tmp/stderr"
@@ -86,6 +87,7 @@ begin_case() {
 	command=
 	want_status=0
 	: >"$tmp/script"
+	: >"$tmp/stdin"
 	: >"$tmp/want.stdout"
 	: >"$tmp/want.stderr"
 	: >"$tmp/want.requests"
@@ -94,6 +96,7 @@ begin_case() {
 read_line() {
 	case $1 in
 	'$' | '$ '*) command=${1:2} ;;
+	'- '* | '-') printf '%s\n' "${1:2}" >>"$tmp/stdin" ;;
 	'< '*) printf '%s\n' "${1#??}" >>"$tmp/script" ;;
 	'> '*) printf '%s\n' "${1#??}" >>"$tmp/want.requests" ;;
 	'| '* | '|') printf '%s\n' "${1:2}" >>"$tmp/want.stdout" ;;

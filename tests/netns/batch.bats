@@ -1,0 +1,103 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+# vnicadm -b: many commands as one transaction, on the real kernel; an error anywhere, a failure or kill -9 at any step
+# changes nothing.
+
+load common
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	vt_begin
+	vt_wire
+	VNICD=$FAULTY start
+}
+teardown() { vt_cleanup; }
+
+# 200 capped VNICs, w0 to w199
+many() { for ((i = 0; i < 200; i++)); do echo "create-vnic -l eth0 -p maxbw=100M w$i"; done; }
+
+# batch TEXT: lines separated by ;
+batch() { tr ';' '\n' <<<"$1" | adm -b - 2>"$VT_DIR/notes"; }
+refused() {
+	run -1 adm -b "$VT_DIR/file"
+	[[ $output == "$1" ]] || complain "$output"
+}
+
+@test "batch: 200 capped VNICs, made and deleted" {
+	before=$(dump remade)
+	many >"$VT_DIR/file"
+	adm -b "$VT_DIR/file" 2>/dev/null
+	[[ $(adm show-vnic -o bandwidth | grep -c max=100M) == 200 ]]
+	[[ $(in_ns h tc class show dev w199) == *'rate 100Mbit ceil 100Mbit'* ]]
+	for ((i = 0; i < 200; i++)); do echo "delete-vnic w$i"; done | adm -b -
+	same 'made and deleted' "$before" "$(dump remade)"
+}
+
+@test "batch: an error in the middle names its line and changes nothing" {
+	before=$(dump)
+	{
+		many
+		echo '# a comment'
+		echo 'delete-vnic vnic9'
+		echo 'create-etherstub stub0'
+	} >"$VT_DIR/file"
+	refused "vnicadm: $VT_DIR/file:202: vnic9: no such VNIC"
+	same 'no such VNIC' "$before" "$(dump)"
+	printf 'create-etherstub stub0\ncreate-vnic -l stub0 a1\ncreate-vnic -l eth0 a1\n' >"$VT_DIR/file"
+	refused "vnicadm: $VT_DIR/file:3: a1: a VNIC of that name exists: choose another, or delete it first"
+	same 'a name twice' "$before" "$(dump)"
+}
+
+@test "batch: later lines see what earlier ones do" {
+	batch 'create-etherstub stub0;create-vnic -l stub0 a1;set-linkprop -p maxbw=10M,mtu=1400 a1;create-vnic -l stub0 a2;delete-vnic a2'
+	[[ $(adm show-vnic -o link,over,bandwidth,mtu | tail -n +2 | tr -s ' ') == 'a1 stub0 max=10M 1400' ]]
+	index=$(in_ns h ip -j link show a1 | jq '.[0].ifindex')
+	batch 'delete-vnic a1;create-vnic -l eth0 a1;delete-etherstub stub0'
+	[[ $(adm show-vnic -o link,over,bandwidth | tail -n +2 | tr -s ' ') == 'a1 eth0 --' ]]
+	[[ $(in_ns h ip -j link show a1 | jq '.[0].ifindex') != "$index" ]]
+	[[ $(adm show-etherstub) == '' ]]
+	printf 'delete-vnic a1\nset-linkprop -p maxbw=1M a1\n' >"$VT_DIR/file"
+	refused "vnicadm: $VT_DIR/file:2: a1: no such link"
+	adm show-vnic a1
+}
+
+@test "batch: a stub goes with its VNICs, and not before them" {
+	batch 'create-etherstub stub0;create-vnic -l stub0 -p maxbw=1G a1;create-vnic -l stub0 a2;create-vnic -l stub0 a3'
+	printf 'delete-vnic a1\ndelete-etherstub stub0\n' >"$VT_DIR/file"
+	run -1 adm -b "$VT_DIR/file"
+	[[ $output == *'file:2: stub0: VNICs are on it ('*'): delete them first' ]]
+	batch 'delete-vnic a1 a2 a3;delete-etherstub stub0'
+	[[ $(adm show-link -a -o link | grep -cE '^(stub0|a[123]|vi)') == 0 ]]
+}
+
+@test "batch: kill -9 at every step" {
+	adm create-vnic -l eth0 -m 02:08:20:00:00:09 -p maxbw=50G old1 2>/dev/null
+	kill_every_step batch "batch 'create-etherstub stub0;create-vnic -l stub0 -m 02:08:20:00:00:01 a1;create-vnic -l eth0 -m 02:08:20:00:00:02 -p maxbw=10M a2;set-linkprop -p maxbw=60G old1'" \
+		"batch 'delete-vnic a1 a2;delete-etherstub stub0;set-linkprop -p maxbw=50G old1'"
+}
+
+@test "batch: every step fails" {
+	adm create-vnic -l eth0 -m 02:08:20:00:00:09 -p maxbw=50G old1 2>/dev/null
+	fail_every_step batch "batch_out 'create-etherstub stub0;create-vnic -l stub0 -m 02:08:20:00:00:01 a1;create-vnic -l eth0 -m 02:08:20:00:00:02 -p maxbw=10M a2;set-linkprop -p maxbw=60G old1'" \
+		"batch 'delete-vnic a1 a2;delete-etherstub stub0;set-linkprop -p maxbw=50G old1'" remade
+}
+batch_out() { tr ';' '\n' <<<"$1" | adm -b -; }
+
+@test "batch: kill -9 and failures in the middle of 200" {
+	many >"$VT_DIR/file"
+	before=$(dump remade)
+	for at in 1 500 2000; do
+		stop
+		VNICD=$FAULTY start VNICD_FAULT_FILE="$VT_DIR/fault" VNICD_FAIL_AT=$at
+		run_faulty 'adm -b "$VT_DIR/file"'
+		[[ $status == 2 ]]
+		same "failed at step $at" "$before" "$(dump remade)"
+		stop
+		VNICD=$FAULTY start VNICD_FAULT_FILE="$VT_DIR/fault" VNICD_KILL_AT=$at
+		run_faulty 'adm -b "$VT_DIR/file"'
+		await_end
+		VNICD=$FAULTY start A=
+		same "killed at step $at" "$before" "$(dump remade)"
+	done
+}
