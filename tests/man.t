@@ -51,10 +51,10 @@ for my $verb (grep { $_ ne 'help' } @verbs) {
 	$long{"$_ $flags{$_}"} = 1 for keys %flags;
 }
 my %described = map { $_ => 1 } $page =~ /\bFl ([a-z] , Fl Fl [a-z-]+)/g;
-delete $described{'h , Fl Fl help'};
+delete @described{'h , Fl Fl help', 'b , Fl Fl batch'};
 same([map { s/ , Fl Fl / /r } keys %described], [keys %long], 'vnicadm.8: each option is described, short and long');
-same([section($page, 'Sh', 'DESCRIPTION') =~ /^\.It (?:Fl h , )?Fl Fl ([a-z]+)/mg],
-	[$help =~ /^  --([a-z]+)/mg], 'vnicadm.8: options before the command');
+same([section($page, 'Sh', 'DESCRIPTION') =~ /^\.It (?:Fl [bh] , )?Fl Fl ([a-z]+)/mg],
+	[$help =~ /^  (?:-[a-z], )?--([a-z]+)/mg], 'vnicadm.8: options before the command');
 
 # -o with an unknown field is told the known ones.
 my $output = section($page, 'Ss', 'Output');

@@ -10,7 +10,7 @@ bats_require_minimum_version 1.5.0
 setup() {
 	vt_begin
 	vt_wire
-	VNICD=$FAULTY start
+	start_faulty
 }
 teardown() { vt_cleanup; }
 
@@ -87,17 +87,15 @@ batch_out() { tr ';' '\n' <<<"$1" | adm -b -; }
 @test "batch: kill -9 and failures in the middle of 200" {
 	many >"$VT_DIR/file"
 	before=$(dump remade)
-	for at in 1 500 2000; do
-		stop
-		VNICD=$FAULTY start VNICD_FAULT_FILE="$VT_DIR/fault" VNICD_FAIL_AT=$at
-		run_faulty 'adm -b "$VT_DIR/file"'
+	for at in 1 500 1500; do
+		run_faulty "fail $at" 'adm -b "$VT_DIR/file"'
 		[[ $status == 2 ]]
 		same "failed at step $at" "$before" "$(dump remade)"
 		stop
-		VNICD=$FAULTY start VNICD_FAULT_FILE="$VT_DIR/fault" VNICD_KILL_AT=$at
-		run_faulty 'adm -b "$VT_DIR/file"'
+		start_faulty
+		run_faulty "kill $at" 'adm -b "$VT_DIR/file"'
 		await_end
-		VNICD=$FAULTY start A=
+		start_faulty
 		same "killed at step $at" "$before" "$(dump remade)"
 	done
 }

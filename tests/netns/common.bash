@@ -224,7 +224,8 @@ trace() {
 	tracer=$VT_PID
 	disown "$tracer" 2>/dev/null || true
 	for ((i = 0; i < 500; i++)); do
-		! grep -q 'TracerPid:.[1-9]' "/proc/$(vt_daemon_pid)/status" || return 0
+		# It may be killed at once: it looks at what the last command did.
+		! grep -qs 'TracerPid:.[1-9]' "/proc/$(vt_daemon_pid)/status" && ! vt_gone "$(vt_daemon_pid)" || return 0
 		sleep 0.01
 	done
 	complain "strace does not attach"
