@@ -8,6 +8,7 @@
 #include "vnicd/parent.h"
 #include "vnicd/reconcile.h"
 #include "vnicd/request.h"
+#include "vnicd/save.h"
 #include "vnicd/session.h"
 #include "vnicd/want.h"
 
@@ -503,7 +504,7 @@ static void hurry(struct batch *b, const struct vlink *v)
 /* Takes over v. */
 static int stage_new(struct batch *b, struct vlink *v, struct err *e)
 {
-	int r = reconcile_number(b->d, v, e);
+	int r = save_number(b->d, v, e);
 
 	if (r == 0)
 		r = push_change(b, (struct change){.new = v}, e);

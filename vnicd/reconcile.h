@@ -26,8 +26,6 @@ int reconcile_run(struct daemon *d, struct change *changes, size_t count, struct
  * world is still the staged one, and old and new are the caller's.
  */
 int reconcile_batch(struct daemon *d, struct change *changes, size_t count, struct err *e);
-/* Gives v a number, in the store's transaction that is under way. */
-int reconcile_number(struct daemon *d, struct vlink *v, struct err *e);
 
 /*
  * Brings a link that is in the world already in line with the kernel: it is adopted, mended or made, or it

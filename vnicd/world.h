@@ -35,7 +35,7 @@ struct vlink {
 	struct vlink *prev, *next; /* in below->above, or in daemon.waiting */
 
 	bool seen;  /* at start: its link was found */
-	bool raise;		   /* to be up when it can be made right: an earlier daemon did not come to that */
+	bool raise; /* to be up when it can be made right: an earlier daemon did not come to that */
 	bool moved; /* somebody moved it: it is in place, not where its zone property says */
 	char place[ZONE_MAX];
 	struct {

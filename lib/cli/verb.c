@@ -425,8 +425,9 @@ static int batch_send(struct cli *cli)
 	cli->batch = NULL;
 	if (verb_call(cli, "Batch", json_pack("{s:o}", "commands", calls), &reply, &e))
 		return batch_fail(cli, &e);
-	json_array_foreach (json_object_get(reply, "names"), i, name)
+	json_array_foreach (json_object_get(reply, "names"), i, name) {
 		printf("%s\n", json_string_value(name));
+	}
 	die_notes(reply);
 	json_decref(reply);
 	return 0;
