@@ -7,6 +7,10 @@ mandir      ?= $(prefix)/share/man
 unitdir     ?= $(prefix)/lib/systemd/system
 sysusersdir ?= $(prefix)/lib/sysusers.d
 modprobedir ?= $(prefix)/lib/modprobe.d
+tmpfilesdir ?= $(prefix)/lib/tmpfiles.d
+networkdir  ?= $(prefix)/lib/systemd/network
+udevdir     ?= $(prefix)/lib/udev/rules.d
+sysconfdir  ?= /etc
 DESTDIR     ?=
 
 VERSION := 0.1
@@ -17,7 +21,7 @@ B       ?= build
 Q       := $(if $(V),,@)
 say      = $(if $(V),,@printf '  %-7s %s\n' '$(1)' '$(2)';)
 
-PKGS  := libnl-3.0 libnl-route-3.0 libmnl libbpf libcap-ng libsystemd jansson sqlite3 smartcols
+PKGS  := libnl-3.0 libnl-route-3.0 libmnl libbpf libcap-ng libsystemd jansson sqlite3 smartcols inih
 # Evaluated when used, so that `make deps` runs before anything is installed.
 PKG_CFLAGS = $(eval PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS)))$(PKG_CFLAGS)
 WARN  := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wwrite-strings -Wundef
@@ -42,7 +46,7 @@ PROGRAMS   := $(B)/vnicd/vnicd $(B)/vnicadm/vnicadm
 UNIT       := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(wildcard tests/unit/test_*.c))
 TOOLS      := $(patsubst tests/tools/%.c,$(B)/tests/tools/%,$(wildcard tests/tools/*.c))
 
-.PHONY: all deps tested check check-unit check-netns asan demo bench install uninstall clean
+.PHONY: all deps tested check check-unit check-netns asan demo bench deb check-vm install uninstall clean
 .PHONY: lint lint-format lint-tidy lint-cppcheck lint-shell lint-man
 MAKEFLAGS += --no-print-directory
 .DELETE_ON_ERROR:
@@ -52,12 +56,12 @@ all: $(PROGRAMS)
 
 $(B)/vnicd/vnicd: $(call objs,vnicd/main.c $(DAEMON_SRC) $(DAEMON_LIB))
 $(B)/vnicadm/vnicadm: $(call objs,$(call srcs,vnicadm) $(CLI_SRC))
-$(B)/vnicd/vnicd: LIBS = -lnl-route-3 -lnl-3 -lmnl -lbpf -lcap-ng -lsystemd -ljansson -lsqlite3 -lm
+$(B)/vnicd/vnicd: LIBS = -lnl-route-3 -lnl-3 -lmnl -lbpf -lcap-ng -lsystemd -ljansson -lsqlite3 -linih -lm
 $(B)/vnicadm/vnicadm: LIBS = -ljansson -lsmartcols
 # The daemon that dies or fails on demand, for tests only.
 $(B)/tests/vnicd: $(call objs,vnicd/main.c $(filter-out vnicd/fault.c vnicd/apply.c vnicd/reconcile.c,$(DAEMON_SRC)) \
 	$(filter-out lib/bpf/attach.c,$(DAEMON_LIB))) $(addprefix $(B)/tests/vnicd-,fault.o apply.o reconcile.o attach.o)
-$(B)/tests/vnicd: LIBS = -lnl-route-3 -lnl-3 -lmnl -lbpf -lcap-ng -lsystemd -ljansson -lsqlite3 -lm
+$(B)/tests/vnicd: LIBS = -lnl-route-3 -lnl-3 -lmnl -lbpf -lcap-ng -lsystemd -ljansson -lsqlite3 -linih -lm
 define faulty
 $(B)/tests/vnicd-%.o: $(1)/%.c Makefile
 	$$(Q)mkdir -p $$(@D)
@@ -93,29 +97,39 @@ $(B)/tests/unit/test_session: LDFLAGS += -Wl,--wrap=request_handle
 # Unit tests link everything but the programs' main().
 $(B)/tests/unit/%: $(B)/tests/unit/%.o $(call objs,$(DAEMON_SRC) $(DAEMON_LIB) $(call srcs,lib/cli))
 	$(call say,LD,$@) $(CC) $(ALL_LDFLAGS) -o $@ $^ -lcheck -lsubunit -lrt -lm -lpthread \
-		-lnl-route-3 -lnl-3 -lmnl -lbpf -lcap-ng -lsystemd -ljansson -lsqlite3 -lsmartcols
+		-lnl-route-3 -lnl-3 -lmnl -lbpf -lcap-ng -lsystemd -ljansson -lsqlite3 -linih -lsmartcols
 $(B)/tests/tools/%: tests/tools/%.c Makefile
 	$(Q)mkdir -p $(@D)
 	$(call say,CC,$<) $(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< -lpthread -lm
 
-UNITS := $(unitdir)/vnicd.service $(sysusersdir)/vnicd.conf $(modprobedir)/vnicd.conf
+# What the system takes from vnicd/: FILE:WHERE, as one name has to do for several directories.
+SYSTEM := vnicd.service:$(unitdir)/vnicd.service vnicd.sysusers:$(sysusersdir)/vnicd.conf \
+	vnicd.tmpfiles:$(tmpfilesdir)/vnicd.conf vnicd.modprobe:$(modprobedir)/vnicd.conf \
+	vnicd.rules:$(udevdir)/70-vnicd.rules vnicd.link:$(networkdir)/10-vnicd.link \
+	vnicd.network:$(networkdir)/10-vnicd.network
+where = $(word 2,$(subst :, ,$(1)))
+MANS  = $(wildcard man/*.[58])
+INSTALLED = $(addprefix $(sbindir)/,$(notdir $(PROGRAMS))) $(foreach s,$(SYSTEM),$(call where,$(s))) \
+	$(foreach m,$(MANS),$(mandir)/man$(subst .,,$(suffix $(m)))/$(notdir $(m)))
 install: all
-	$(Q)install -d $(addprefix $(DESTDIR),$(sbindir) $(mandir)/man8 $(sort $(dir $(UNITS))))
+	$(Q)install -d $(addprefix $(DESTDIR),$(sort $(dir $(INSTALLED))) $(sysconfdir)/vnicd)
 	$(Q)install -m 755 $(PROGRAMS) $(DESTDIR)$(sbindir)
-	$(Q)install -m 644 $(wildcard man/*.8) $(DESTDIR)$(mandir)/man8
-	$(Q)sed 's|@sbindir@|$(sbindir)|' vnicd/vnicd.service >$(DESTDIR)$(unitdir)/vnicd.service
-	$(Q)chmod 644 $(DESTDIR)$(unitdir)/vnicd.service
-	$(Q)install -m 644 vnicd/vnicd.sysusers $(DESTDIR)$(sysusersdir)/vnicd.conf
-	$(Q)install -m 644 vnicd/vnicd.modprobe $(DESTDIR)$(modprobedir)/vnicd.conf
+	$(Q)$(foreach m,$(MANS),install -m 644 $(m) $(DESTDIR)$(mandir)/man$(subst .,,$(suffix $(m))) &&) true
+	$(Q)$(foreach s,$(SYSTEM),sed 's|@sbindir@|$(sbindir)|' vnicd/$(firstword $(subst :, ,$(s))) \
+		>$(DESTDIR)$(call where,$(s)) && chmod 644 $(DESTDIR)$(call where,$(s)) &&) true
+	$(Q)[ -e $(DESTDIR)$(sysconfdir)/vnicd/vnicd.conf ] || \
+		install -m 644 vnicd/vnicd.conf $(DESTDIR)$(sysconfdir)/vnicd/vnicd.conf
 
+# The configuration stays where somebody has changed it.
 uninstall:
-	$(Q)rm -f $(addprefix $(DESTDIR),$(addprefix $(sbindir)/,$(notdir $(PROGRAMS))) $(UNITS) \
-		$(addprefix $(mandir)/man8/,$(notdir $(wildcard man/*.8))))
+	$(Q)rm -f $(addprefix $(DESTDIR),$(INSTALLED))
+	$(Q)! cmp -s vnicd/vnicd.conf $(DESTDIR)$(sysconfdir)/vnicd/vnicd.conf || \
+		rm -r $(DESTDIR)$(sysconfdir)/vnicd
 
 # Debian packages to build, test and demo; the names are the same in Debian 12 and 13.
 DEBS := gcc libc6-dev make pkg-config clang llvm bpftool \
 	libnl-3-dev libnl-route-3-dev libmnl-dev libbpf-dev libcap-ng-dev libsystemd-dev libjansson-dev \
-	libsqlite3-dev libsmartcols-dev uthash-dev \
+	libsqlite3-dev libsmartcols-dev libinih-dev uthash-dev \
 	check bats perl mandoc shellcheck cppcheck clang-format clang-tidy \
 	iperf3 iproute2 iputils-ping ethtool kmod jq sqlite3 udhcpd udhcpc socat procps strace util-linux
 installed   = dpkg-query -W -f '$${Status}\n' $(1) 2>/dev/null | grep -q 'ok installed'
@@ -152,6 +166,17 @@ bench: deps
 	$(Q)$(MAKE) tested
 	$(Q)BUILD=$(B) tests/bench/run
 
+# The Debian package, into $(B)/deb; lintian says what is wrong with it.
+DEB_DEPS := debhelper dpkg-dev lintian
+deb: deps
+	$(Q)need=$$($(call missing,$(DEB_DEPS))); [ -z "$$need" ] || { $(apt_install) $$need; }
+	$(Q)rm -rf $(B)/deb && mkdir -p $(B)/deb/vnicd
+	$(Q)git archive HEAD | tar -x -C $(B)/deb/vnicd
+	$(Q)cd $(B)/deb/vnicd && dpkg-buildpackage -us -uc -b >../build.log 2>&1 || { tail -30 ../build.log; false; }
+	$(Q)rm -rf $(B)/deb/vnicd
+	$(Q)cd $(B)/deb && lintian --fail-on error,warning *.changes
+	$(Q)ls $(B)/deb/*.deb
+
 C_FILES = $(sort $(shell find lib vnicd vnicadm tests -name '*.[ch]'))
 SHELLS  = $(sort $(shell grep -rlE '^#!.*bash|^#!/usr/bin/env bats|^# shellcheck shell=' tests .ci))
 TIDIED  = $(filter-out %.bpf.c,$(filter %.c,$(C_FILES)))
@@ -169,7 +194,7 @@ lint-cppcheck:
 lint-shell:
 	$(call say,LINT,shellcheck) shellcheck -x -S warning $(SHELLS)
 lint-man:
-	$(call say,LINT,mandoc) mandoc -T lint -W warning $(sort $(wildcard man/*.8))
+	$(call say,LINT,mandoc) mandoc -T lint -W warning $(sort $(MANS))
 
 clean:
 	$(Q)rm -rf build build-*

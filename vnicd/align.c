@@ -145,6 +145,22 @@ static void in_line(struct daemon *d, struct vlink *v, const char *zone, bool ra
 	txn_done(&t);
 }
 
+void reconcile_unmake(struct daemon *d, struct vlink *v)
+{
+	struct change c = {.old = v, .new = v};
+	struct err e = {0};
+	char text[600];
+	struct txn t;
+
+	if (txn_open(&t, d, &c, 1, &e) < 0)
+		return;
+	if (txn_look(&t, NULL, &e) < 0)
+		log_warning(v->s.name, "cannot be looked for: %s", err_str(&e, text, sizeof(text)));
+	else
+		set_aside(&t, v);
+	txn_done(&t);
+}
+
 void reconcile_link(struct daemon *d, struct vlink *v)
 {
 	in_line(d, v, NULL, false);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The daemon from start to stop: options, lock, world, socket, loop. Does nothing itself. */
+#include "vnicd/config.h"
 #include "vnicd/daemon.h"
 #include "vnicd/log.h"
 #include "vnicd/privilege.h"
 #include "vnicd/server.h"
+#include "vnicd/upkeep.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -26,16 +28,21 @@ static const char help[] =
 	"  --state-dir DIR    where the wanted state is kept (default /var/lib/vnicd)\n"
 	"  --bpf-dir DIR      where eBPF programs are pinned, on a bpffs (default /sys/fs/bpf/vnicd)\n"
 	"  --log-level LEVEL  error, warning, info (the default) or debug\n"
+	"  --config FILE      more of these (default /etc/vnicd/vnicd.conf, see vnicd.conf(5))\n"
+	"  --remove-links     take all links and caps out of the kernel, keep what is wanted, and exit\n"
 	"  --version          print the version\n"
 	"  --help             print this\n"
 	"\n"
-	"It stays in the foreground; SIGTERM and SIGINT end it. Traffic and caps go on without it.\n";
+	"It stays in the foreground; SIGTERM and SIGINT end it, SIGHUP reads the file again. Traffic and "
+	"caps go on without it.\n";
 
 static const struct option long_options[] = {
 	{.name = "socket", .has_arg = required_argument, .val = 's'},
 	{.name = "state-dir", .has_arg = required_argument, .val = 'd'},
 	{.name = "bpf-dir", .has_arg = required_argument, .val = 'b'},
 	{.name = "log-level", .has_arg = required_argument, .val = 'l'},
+	{.name = "config", .has_arg = required_argument, .val = 'c'},
+	{.name = "remove-links", .has_arg = no_argument, .val = 'r'},
 	{.name = "version", .has_arg = no_argument, .val = 'V'},
 	{.name = "help", .has_arg = no_argument, .val = 'h'},
 	{0},
@@ -62,8 +69,17 @@ static int parse_level(const char *word)
 	return level;
 }
 
-static void parse(int argc, char **argv, struct options *o)
+/* What was read at start, and where from. */
+struct settings {
+	const char *path;  /* of the configuration file as given, or NULL */
+	bool remove_links; /* do that, instead of serving */
+	struct config config;
+	struct options typed, options;
+};
+
+static void parse(int argc, char **argv, struct settings *s)
 {
+	struct options *o = &s->typed;
 	int c;
 
 	while ((c = getopt_long(argc, argv, ":", long_options, NULL)) != -1) {
@@ -79,6 +95,12 @@ static void parse(int argc, char **argv, struct options *o)
 			break;
 		case 'l':
 			o->log_level = parse_level(optarg);
+			break;
+		case 'c':
+			s->path = optarg;
+			break;
+		case 'r':
+			s->remove_links = true;
 			break;
 		case 'V':
 			say_and_exit(stdout, EXIT_SUCCESS, "vnicd " VERSION "\n");
@@ -116,31 +138,72 @@ static int on_stop(sd_event_source *source, const struct signalfd_siginfo *info,
 	return sd_event_exit(sd_event_source_get_event(source), 0);
 }
 
-/* SIGTERM and SIGINT come through the loop: a request in progress is finished first. */
-static int take_signals(sd_event *event, struct err *e)
+static int read_settings(struct settings *s, struct config *ret, struct err *e)
 {
-	sigset_t stop;
+	return config_read(s->path ? s->path : CONFIG_PATH, s->path != NULL, ret, e);
+}
+
+/* Only the log's level can be changed while it runs. */
+static void reload(struct settings *s)
+{
+	struct config now;
+	struct options o = s->typed;
+	struct err e = {0};
+	char text[640];
+
+	if (read_settings(s, &now, &e) < 0) {
+		log_error(NULL, "nothing reloaded: %s", err_str(&e, text, sizeof(text)));
+		return;
+	}
+	config_apply(&now, &o);
+	if (strcmp(o.socket, s->options.socket) != 0 || strcmp(o.state_dir, s->options.state_dir) != 0 ||
+	    strcmp(o.bpf_dir, s->options.bpf_dir) != 0)
+		log_warning(NULL, "socket, state-dir and bpf-dir change at the next start only");
+	log_set_level(o.log_level);
+	log_info(NULL, "reloaded");
+	config_free(&now);
+}
+
+static int on_reload(sd_event_source *source, const struct signalfd_siginfo *info, void *arg)
+{
+	(void)source;
+	(void)info;
+	reload(arg);
+	return 0;
+}
+
+/* Signals come through the loop: a request in progress is finished first. */
+static int take_signals(struct settings *s, sd_event *event, struct err *e)
+{
+	sigset_t taken;
 	int r;
 
-	sigemptyset(&stop);
-	sigaddset(&stop, SIGTERM);
-	sigaddset(&stop, SIGINT);
-	sigprocmask(SIG_BLOCK, &stop, NULL);
+	sigemptyset(&taken);
+	sigaddset(&taken, SIGTERM);
+	sigaddset(&taken, SIGINT);
+	sigaddset(&taken, SIGHUP);
+	sigprocmask(SIG_BLOCK, &taken, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	if ((r = sd_event_add_signal(event, NULL, SIGTERM, on_stop, NULL)) < 0 ||
-	    (r = sd_event_add_signal(event, NULL, SIGINT, on_stop, NULL)) < 0)
+	    (r = sd_event_add_signal(event, NULL, SIGINT, on_stop, NULL)) < 0 ||
+	    (r = sd_event_add_signal(event, NULL, SIGHUP, on_reload, s)) < 0 ||
+	    (r = sd_event_set_watchdog(event, true)) < 0)
 		return err_sys(e, r, NULL, "cannot take signals: %s", strerror(-r));
 	return 0;
 }
 
-static int serve(const struct options *o, sd_event *event, struct server **server, struct daemon **d,
+static int serve(struct settings *s, sd_event *event, struct server **server, struct daemon **d,
 		 struct err *e)
 {
+	const struct options *o = &s->options;
 	int r;
 
-	if ((r = privilege_drop(e)) < 0 || (r = take_signals(event, e)) < 0 ||
-	    (r = server_lock(event, server, e)) < 0 || (r = daemon_open(o, event, d, e)) < 0 ||
-	    (r = server_listen(*server, *d, o->socket, e)) < 0)
+	if ((r = privilege_drop(e)) < 0 || (r = take_signals(s, event, e)) < 0 ||
+	    (r = server_lock(event, server, e)) < 0 || (r = daemon_open(o, event, d, e)) < 0)
+		return r;
+	if (s->remove_links)
+		return upkeep_unmake(*d, e);
+	if ((r = server_listen(*server, *d, o->socket, e)) < 0)
 		return r;
 	log_info(NULL, "version " VERSION " serves at %s", o->socket);
 	sd_notifyf(0, "READY=1\nSTATUS=Serving at %s.", o->socket);
@@ -159,29 +222,29 @@ static int complain(const struct err *e)
 
 int main(int argc, char **argv)
 {
-	struct options o = {
-		.socket = "/run/vnicd/vnicd.sock",
-		.state_dir = "/var/lib/vnicd",
-		.bpf_dir = "/sys/fs/bpf/vnicd",
-		.log_level = LOG_NOTE,
-	};
+	struct settings s = {.typed.log_level = -1};
 	struct server *server = NULL;
 	struct daemon *d = NULL;
 	sd_event *event = NULL;
 	struct err e;
 	int r;
 
-	parse(argc, argv, &o);
-	log_set_level(o.log_level);
+	parse(argc, argv, &s);
+	s.options = s.typed;
+	if (read_settings(&s, &s.config, &e) < 0)
+		return complain(&e);
+	config_apply(&s.config, &s.options);
+	log_set_level(s.options.log_level);
 	umask(022); /* the socket's directory is everybody's to enter */
 	raise_descriptors();
 	r = sd_event_default(&event);
 	if (r < 0)
 		r = err_sys(&e, r, NULL, "no event loop: %s", strerror(-r));
 	else
-		r = serve(&o, event, &server, &d, &e);
+		r = serve(&s, event, &server, &d, &e);
 	server_close(server);
 	daemon_close(d);
 	sd_event_unref(event);
+	config_free(&s.config);
 	return r < 0 ? complain(&e) : EXIT_SUCCESS;
 }

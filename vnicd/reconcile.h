@@ -37,6 +37,8 @@ void reconcile_raise(struct daemon *d, struct vlink *v);
 /* Is anything of v not as it should be? what: the first thing to do about it; zone_gone: nobody but its zone
  * is to blame. Changes nothing. */
 bool reconcile_differs(struct daemon *d, struct vlink *v, bool *zone_gone, char *what, size_t size);
+/* Takes v out of the kernel; it stays wanted. */
+void reconcile_unmake(struct daemon *d, struct vlink *v);
 /* Puts back the program on the parent that v is steered by. */
 void reconcile_hook(struct daemon *d, struct vlink *v);
 /* new in the place of old, a link that is not there: saved, and made if that is possible now. new's on

@@ -91,6 +91,22 @@ static int delete_all(struct daemon *d, struct err *e)
 	return r;
 }
 
+int upkeep_unmake(struct daemon *d, struct err *e)
+{
+	struct change *all = calloc(HASH_CNT(hh_n, d->by_n) + 1, sizeof(*all));
+	size_t count = all ? collect_all(d, all) : 0;
+	int r;
+
+	if (!all)
+		return err_nomem(e);
+	for (size_t i = 0; i < count; i++)
+		reconcile_unmake(d, all[i].old);
+	free(all);
+	r = adopt_sweep(d, e);
+	/* The next start makes all of it, as after a boot. */
+	return r < 0 ? r : store_world_put(d->store, "", e);
+}
+
 void upkeep_reset(struct daemon *d, struct call *c)
 {
 	struct err e = {0};

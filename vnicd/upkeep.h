@@ -5,6 +5,11 @@
 
 struct call;
 struct daemon;
+struct err;
 
 void upkeep_reapply(struct daemon *d, struct call *c);
 void upkeep_reset(struct daemon *d, struct call *c);
+
+/* Takes every link of ours and what hangs on it out of the kernel; all of it stays wanted, and is made by the
+ * next start. */
+int upkeep_unmake(struct daemon *d, struct err *e);
