@@ -117,7 +117,8 @@ dump() {
 			s/ (state|qdisc|promiscuity|allmulti|usedbcqueuelen|link-netns|link-netnsid) [^ ]+//g }
 		/: addr/ { s/@[^ ]*//; s/ (UP|UNKNOWN|DOWN|LOWERLAYERDOWN) / / }
 		s/ pref medium//; s/ linkdown//; s,/proc/sys/net/ipv6/conf/,,; s/direct_packets_stat [0-9]*//
-		/ filter / { s/ id [0-9]+//; s/:\[[0-9]+\]// }
+		/ class fq_codel /d
+		/ filter / { s/ id [0-9]+//; s/:\[[0-9]+\]//; s/(flower chain 0 handle) 0x[0-9a-f]+/\1 N/ }
 		s/\bvi[0-9]+/viN/g; s/(vnicd:[-0-9a-f]+):[0-9]+/\1:N/; s/vnic-[0-9]+/vnic-N/; s/(link viN) [0-9]+ (.*ether) [^ ]+/\1 \2/
 		s/ bridge .* addrgenmode/ bridge addrgenmode/; s/ +/ /g' | if [[ ${1:-} == remade ]]; then remade; else cat; fi | sort
 }
@@ -125,7 +126,10 @@ dump() {
 look_at_zones() { grep -vx '[hp]' "$VT_DIR/zones" | while read -r zone; do look_at "$zone"; done; }
 
 # Leaves out what a link that is made again has anew.
-remade() { sed -E 's/(link [^ ]+) [0-9]+ (.* macvlan )/\1 \2/; s/(link [^ ]+) [0-9]+ (.*ether) [^ ]+ (.* bridge )/\1 \2 \3/'; }
+remade() {
+	sed -E 's/(link [^ ]+) [0-9]+ (.* macvlan )/\1 \2/; s/(link [^ ]+) [0-9]+ (.*ether) [^ ]+ (.* bridge )/\1 \2 \3/
+		s/(link [^ ]+) [0-9]+ (.* dummy )/\1 \2/'
+}
 
 # same WHAT A B: complains with the difference
 same() { [[ $2 == "$3" ]] || complain "$1:" "$(diff <(echo "$2") <(echo "$3"))"; }
