@@ -76,9 +76,13 @@ static struct intent *intent_of(struct adopt *a, uint32_t n, const char *kind)
  * others. */
 static void seen_in(struct daemon *d, struct vlink *v, const struct port *port, enum link_class class)
 {
-	if (class != CLASS_VNIC || v->seen)
+	if (class != v->s.class || v->seen)
 		return;
 	v->seen = true;
+	if (class == CLASS_ETHERSTUB) {
+		observe_place(d, v, port->ifindex);
+		return;
+	}
 	v->moved = strcmp(port->zone, prop_zone(&v->props)) != 0;
 	snprintf(v->place, sizeof(v->place), "%s", port->zone);
 	observe_place(d, v, port->ifindex);
@@ -257,8 +261,10 @@ static void count_hooks(struct adopt *a)
 /* A deletion or move that was not saved did not happen: the link is made whole again. */
 static void adopt_link(struct adopt *a, struct vlink *v)
 {
-	struct intent *moved = intent_of(a, v->s.n, "move");
+	struct intent *moved = intent_of(a, v->s.n, "move"), *renamed = intent_of(a, v->s.n, "rename");
 
+	if (moved || renamed)
+		memcpy(v->half_name, moved ? moved->name : renamed->name, sizeof(v->half_name));
 	if (moved) {
 		/* We were moving it: it goes back to where it is stored to be. */
 		v->moved = false;
