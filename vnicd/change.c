@@ -721,11 +721,28 @@ static int stage_props(struct batch *b, const json_t *params, edit_fn *edit, str
 	return stage_change(b, change, r, e);
 }
 
+/* A name that another link of the batch still has is free in time only when that link's turn comes first. */
+static int check_turn(struct batch *b, const struct change *rename, struct err *e)
+{
+	size_t turn = rename->old->staged ? rename->old->staged - 1 : b->count;
+
+	for (size_t i = turn + 1; i < b->count; i++)
+		if (b->items[i].old && !strcmp(b->items[i].old->s.name, rename->new->s.name))
+			return err_user(e, -EBUSY, rename->old->s.name,
+					"%s becomes free later in this batch than %s is first named: "
+					"rename it by another command",
+					rename->new->s.name, rename->old->s.name);
+	hurry(b, rename->new);
+	return 0;
+}
+
 static int stage_rename(struct batch *b, const json_t *params, struct err *e)
 {
 	struct change change = {0};
 	int r = build_rename(b->d, params, &change, b->notes, e);
 
+	if (r == 0)
+		r = check_turn(b, &change, e);
 	return stage_change(b, change, r, e);
 }
 
