@@ -276,6 +276,24 @@ static void adopt_link(struct adopt *a, struct vlink *v)
 	}
 }
 
+static bool half_done(struct adopt *a, uint32_t n)
+{
+	return !a->new_world && (intent_of(a, n, "move") || intent_of(a, n, "rename"));
+}
+
+/* Names may have gone from one link to the next: they go back last first, so that each finds its own free. */
+static void adopt_half_done(struct adopt *a)
+{
+	struct intent *i = NULL;
+
+	while ((i = (struct intent *)utarray_prev(a->intents, i))) {
+		struct vlink *v = half_done(a, i->n) ? vlink_by_n(a->d, i->n) : NULL;
+
+		if (v)
+			adopt_link(a, v);
+	}
+}
+
 static int by_number(struct vlink *x, struct vlink *y)
 {
 	return x->s.n < y->s.n ? -1 : x->s.n > y->s.n;
@@ -291,9 +309,11 @@ static int adopt_in_order(struct adopt *a, struct err *e)
 	if (r < 0)
 		return r;
 	a->new_world = strcmp(before, d->world) != 0;
+	adopt_half_done(a);
 	HASH_SRT(hh_n, d->by_n, by_number);
 	HASH_ITER (hh_n, d->by_n, v, next)
-		adopt_link(a, v);
+		if (!half_done(a, v->s.n))
+			adopt_link(a, v);
 	if (a->new_world)
 		r = store_world_put(d->store, d->world, e);
 	if (r == 0 && utarray_len(a->intents))

@@ -130,8 +130,21 @@ who() { adm show-vnic -o link,macvalue | tail -n +2 | sed -E 's/ +02:08:20:00:00
 	run adm -b - <<<$'set-linkprop -p mtu=1400 vnic1\ndelete-vnic web0\nrename-link vnic1 web0'
 	[[ $status == 1 && $output == *':3: vnic1: web0 becomes free later in this batch'* ]] || complain "$status: $output"
 	same 'a deletion that comes too late' "$before" "$(dump)"
-	kill_every_step 'chain' $'adm -b - <<<$\'rename-link web0 web1\nrename-link vnic1 web0\'' \
-		$'adm -b - <<<$\'rename-link web0 vnic1\nrename-link web1 web0\''
+}
+
+adm_lines() { printf '%s\n' "$@" | adm -b -; }
+batch() { adm_lines "$@" 2>/dev/null; }
+
+@test "a batch of names, killed and failing at every step" {
+	local chain back
+
+	batch "create-vnic -l eth0 -m $MAC vnic1" 'create-vnic -l eth0 -m 02:08:20:00:00:02 web0'
+	chain="batch 'rename-link web0 web1' 'rename-link vnic1 web0'"
+	back="batch 'rename-link web0 vnic1' 'rename-link web1 web0'"
+	kill_every_step 'chain' "$chain" "$back"
+	fail_every_step 'chain' "${chain/batch/adm_lines}" "$back"
+	kill_every_step 'name of one that goes' "batch 'delete-vnic web0' 'rename-link vnic1 web0'" \
+		"batch 'rename-link web0 vnic1' 'create-vnic -l eth0 -m 02:08:20:00:00:02 web0'"
 }
 
 @test "who watches its counters goes on to" {
