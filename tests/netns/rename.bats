@@ -147,6 +147,14 @@ batch() { adm_lines "$@" 2>/dev/null; }
 		"batch 'rename-link web0 vnic1' 'create-vnic -l eth0 -m 02:08:20:00:00:02 web0'"
 }
 
+@test "renamed and moved in one batch, killed and failing at every step" {
+	adm create-vnic -l eth0 -m $MAC -p maxbw=50G vnic1 2>/dev/null
+	kill_every_step 'rename and move' "batch 'rename-link vnic1 web0' 'set-linkprop -p zone=${VT}z1 web0'" \
+		"batch 'reset-linkprop -p zone web0' 'rename-link web0 vnic1'"
+	fail_every_step 'rename and move' "adm_lines 'rename-link vnic1 web0' 'set-linkprop -p zone=${VT}z1 web0'" \
+		"batch 'reset-linkprop -p zone web0' 'rename-link web0 vnic1'"
+}
+
 @test "who watches its counters goes on to" {
 	adm create-vnic -l eth0 vnic1 2>/dev/null
 	vt_bg in_ns_to "$VT_DIR/watch" h "$VNICADM" show-link -s -i 1 vnic1

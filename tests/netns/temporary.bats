@@ -121,6 +121,9 @@ is() { [[ $1 == "$2" ]] || complain "is: $1" "should be: $2"; }
 	kill_every_step 'set -t' 'adm set-linkprop -t -p maxbw=60G vnic1' 'adm set-linkprop -p maxbw=50G vnic1'
 	kill_every_step 'create -t' 'adm create-vnic -t -l eth0 -m 02:08:20:00:00:02 -p maxbw=1G vnic2 2>/dev/null' \
 		'adm delete-vnic vnic2'
+	kill_every_step 'create-etherstub -t' 'adm create-etherstub -t stub0' 'adm delete-etherstub stub0'
+	kill_every_step 'reset -t' 'adm reset-linkprop -t -p maxbw vnic1' 'adm set-linkprop -p maxbw=50G vnic1'
+	fail_every_step 'set -t' 'adm set-linkprop -t -p maxbw=60G vnic1' 'adm set-linkprop -p maxbw=50G vnic1'
 }
 
 @test "a state.db of the version before" {
