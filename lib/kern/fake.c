@@ -211,15 +211,18 @@ static int fake_apply(struct kernel *k, struct op *op, struct err *e)
 /* A node's link as the system would list it. */
 static struct sys_link node_sys(const struct fake *f, const struct node *n)
 {
-	struct sys_link l = {.ifindex = n->port.ifindex,
-			     .mtu = n->mtu,
-			     .mac = n->mac,
-			     .has_mac = true,
-			     .type = 1,
-			     .lower = n->parent.ifindex,
-			     .group = GROUP_LIVE,
-			     .flags = n->up ? 1 : 0};
+	struct sys_link l;
 
+	/* Whole, since links are compared by their bytes. */
+	memset(&l, 0, sizeof(l));
+	l.ifindex = n->port.ifindex;
+	l.mtu = n->mtu;
+	l.mac = n->mac;
+	l.has_mac = true;
+	l.type = 1;
+	l.lower = n->parent.ifindex;
+	l.group = GROUP_LIVE;
+	l.flags = n->up ? 1 : 0;
 	memcpy(l.name, n->port.name, sizeof(l.name));
 	memcpy(l.kind, n->kind, sizeof(l.kind));
 	if (n->marked && f->uuid[0])

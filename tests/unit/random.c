@@ -64,6 +64,7 @@ static struct kernel *fake;
 static int fake_fd = -1;
 static struct seen seen[SEEN];
 static size_t seen_count;
+static bool fake_told;
 
 /* --- the daemons' way to their kernels, and to us ------------------------------------------------------- */
 
@@ -307,7 +308,10 @@ int __wrap_kern_real_events(struct kernel *k, void (*cb)(const struct kern_event
 			ev.l = &seen[i].l;
 		else if (!seen[i].n || memcmp(&was->node, &seen[i].node, sizeof(was->node)) == 0)
 			continue;
+		if (getenv("RANDOM_DEBUG"))
+			printf("  told: %s %d in %s: %s\n", seen[i].l.name, seen[i].l.ifindex, seen[i].zone, !was ? "new" : ev.l ? "link" : node_differs(&was->node, &seen[i].node));
 		cb(&ev, arg);
+		fake_told = true;
 	}
 	return 0;
 }
@@ -582,22 +586,29 @@ static bool at_rest(const struct daemon *d)
 	return !d->dirty && !d->resync;
 }
 
+/* Runs one daemon's loop until nothing is told and nothing waits. */
 static void settle(int side)
 {
 	struct side *s = &sides[side];
 	int quiet = 0;
 
 	now = side;
-	for (int i = 0; i < AWHILE && quiet < 3; i++) {
-		int r;
-
-		if (side == FAKE)
+	for (int i = 0; i < AWHILE && quiet < 2; i++) {
+		fake_told = false;
+		if (side == FAKE) {
 			eventfd_write(fake_fd, 1);
-		r = sd_event_run(s->event, 6000);
-		while (side == FAKE && at_rest(s->d) && r > 0 && quiet < 2)
+			sd_event_run(s->event, 0);
+		}
+		if (sd_event_run(s->event, side == FAKE ? 1000 : 4000) > 0 || fake_told || !at_rest(s->d))
+			quiet = 0;
+		else
 			quiet++;
-		quiet = at_rest(s->d) && (r == 0 || side == FAKE) ? quiet + 1 : 0;
 	}
+	if (quiet < 2)
+		printf("step %u: %s does not come to rest (%s)\n", step, side == REAL ? "real" : "fake",
+		       s->d->dirty    ? s->d->dirty->s.name
+		       : s->d->resync ? "resync"
+				      : "waits");
 }
 
 /* What a side says of its links; "differs" is what must not be. */
@@ -850,6 +861,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: random SEED STEPS DIR BPF-DIR HOST ZONE...\n");
 		return 2;
 	}
+	setlinebuf(stdout);
 	srandom((unsigned)strtoul(argv[1], NULL, 10));
 	steps = (unsigned)strtoul(argv[2], NULL, 10);
 	host = argv[5];
