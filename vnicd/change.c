@@ -96,10 +96,17 @@ static void note_place(struct daemon *d, const struct vlink *v, json_t *notes)
 	char over[IFNAMSIZ];
 
 	vlink_over(d, v, over);
-	if (v->s.class == CLASS_VNIC && !v->s.over && !prop_zone(&v->props)[0])
+	if (v->s.class != CLASS_VNIC || v->s.over || prop_zone(&v->props)[0])
+		return;
+	if (prop_isolate(&v->props))
+		note(notes, "note",
+		     "this host and %s cannot reach each other over %s: between their addresses traffic stays in this "
+		     "host, uncapped (use -p zone=NAME)",
+		     v->s.name, over);
+	else
 		note(notes, "note",
 		     "%s is in %s's namespace: addresses in %s's subnet bypass it, uncapped (use -p "
-		     "zone=NAME); "
+		     "zone=NAME or isolate=on); "
 		     "this host and %s cannot reach each other over %s",
 		     v->s.name, over, over, v->s.name, over);
 }

@@ -61,6 +61,7 @@ static void key_for(struct daemon *d, const struct vlink *v, const char *zone, s
 		key->parent.ifindex = parent->l.ifindex;
 	}
 	node_ifb_name(v->s.n, key->ifb_port.name);
+	key->iso = prop_isolate(&v->props) ? ISO_ON : ISO_OFF;
 	ifb = slink_by_name(d, key->ifb_port.name);
 	key->ifb_port.ifindex = ifb ? ifb->l.ifindex : 0;
 }
@@ -181,14 +182,14 @@ void observe_subnets(struct daemon *d, struct vlink *v)
 	struct slink *parent = vlink_parent(d, v), *self = slink_by_name(d, v->s.name);
 	bool shares = false, warned = v->warn[0];
 
-	if (v->s.class != CLASS_VNIC || v->s.over || !parent || !self || vlink_zone(v)[0])
+	if (v->s.class != CLASS_VNIC || v->s.over || !parent || !self || vlink_zone(v)[0] || want_isolate(v))
 		v->warn[0] = '\0';
 	else if (d->kernel->ops->shares_subnet(d->kernel, self->l.ifindex, parent->l.ifindex, &shares,
 					       NULL) == 0)
 		snprintf(v->warn, sizeof(v->warn),
 			 shares ? "has an address in the subnet and namespace of %s: traffic between them "
 				  "bypasses it, uncapped "
-				  "(use -p zone=NAME)"
+				  "(use -p zone=NAME or isolate=on)"
 				: "%.0s",
 			 parent->l.name);
 	if (v->warn[0] && !warned)
@@ -329,23 +330,35 @@ static void own_link(struct daemon *d, const struct kern_event *ev)
 }
 
 /* Addresses or qdiscs. One VNIC's look is enough to see whether a parent's hook still stands. */
-static void own_other(struct daemon *d, int ifindex)
+static void own_other(struct daemon *d, const struct kern_event *ev)
 {
+	int ifindex = ev->ifindex;
 	struct slink *s = slink_find(d, ifindex);
 	enum link_class class;
 	struct vlink *v = s ? vlink_of_sys(d, &s->l, &class) : NULL, *first;
 
 	if (v) {
-		d->touched(d, v, true);
+		d->touched(d, v, !(ev->routing && want_isolate(v)));
 		observe_subnets(d, v);
 	}
 	if (!s)
 		return;
 	DL_SEARCH_SCALAR(s->above, first, hook, ifindex);
-	if (first)
+	if (first && !ev->routing)
 		d->touched(d, first, true);
-	DL_FOREACH (s->above, v)
+	DL_FOREACH (s->above, v) {
+		if (ev->routing && want_isolate(v))
+			d->touched(d, v, false);
 		observe_subnets(d, v);
+	}
+}
+
+static void own_rules(struct daemon *d, const struct kern_event *ev)
+{
+	struct vlink *v = vlink_by_n(d, (uint32_t)-ev->ifindex);
+
+	if (v && want_isolate(v))
+		d->touched(d, v, !ev->routing);
 }
 
 /* In another namespace: a link that carries our alias, or one known by its numbers. */
@@ -393,8 +406,10 @@ static void one_event(const struct kern_event *ev, void *arg)
 		own_gone(d, ev);
 	else if (ev->l)
 		own_link(d, ev);
+	else if (ev->ifindex < 0)
+		own_rules(d, ev);
 	else
-		own_other(d, ev->ifindex);
+		own_other(d, ev);
 }
 
 /* Everything may have changed: all is read and looked at again. */
