@@ -240,9 +240,10 @@ static int check_isolate(const struct vlink *v, struct err *e)
 
 	if (!prop_isolate(&v->props) || !zone[0])
 		return 0;
-	return err_user(e, -EINVAL, v->s.name,
-			"in zone %s it is isolated already: use isolate=off, or no zone (reset-linkprop -p zone)",
-			zone);
+	return err_user(
+		e, -EINVAL, v->s.name,
+		"in zone %s it is isolated already: use isolate=off, or no zone (reset-linkprop -p zone)",
+		zone);
 }
 
 int check_props(struct daemon *d, const struct vlink *v, const struct vlink *old, struct err *e)

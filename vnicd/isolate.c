@@ -94,7 +94,8 @@ static void put_back(struct daemon *d, const struct slink *s, struct arp arp)
 	op.from.arp = now;
 	op.to.arp = arp;
 	if (apply_op(d->kernel, &op, &e) < 0)
-		log_warning(s->l.name, "its ARP settings cannot be put back: %s", err_str(&e, text, sizeof(text)));
+		log_warning(s->l.name, "its ARP settings cannot be put back: %s",
+			    err_str(&e, text, sizeof(text)));
 }
 
 void isolate_settle(struct daemon *d)

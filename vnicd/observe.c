@@ -150,6 +150,14 @@ void observe_refresh(struct daemon *d, int ifindex)
 		slink_drop(d, ifindex);
 }
 
+void observe_arp(struct daemon *d, int parent, struct node *n)
+{
+	bool there = n->link && !n->port.zone[0];
+
+	d->kernel->ops->arp(d->kernel, parent, &n->parent_arp, NULL);
+	d->kernel->ops->arp(d->kernel, there ? n->port.ifindex : 0, &n->arp, NULL);
+}
+
 uint64_t observe_speed(struct daemon *d, int ifindex, int *ret_duplex)
 {
 	uint64_t bps = 0;
@@ -307,6 +315,8 @@ static void own_link(struct daemon *d, const struct kern_event *ev)
 	uint32_t mtu = s ? s->l.mtu : ev->l->mtu;
 	enum link_class class, was_class = CLASS_OTHER;
 	struct vlink *v, *was = s ? vlink_of_sys(d, &s->l, &was_class) : NULL;
+	/* Its routes go with it and come again: nobody meddled. */
+	bool turned = s && ((s->l.flags ^ ev->l->flags) & IFF_UP);
 
 	/* As it was before it was marked: no news tells that of a down link. */
 	if (ev->l->group == GROUP_LIVE && !ev->l->alias[0])
@@ -326,7 +336,7 @@ static void own_link(struct daemon *d, const struct kern_event *ev)
 	else if (v && class == CLASS_VNIC && vlink_zone(v)[0])
 		came(d, v, "");
 	else if (v)
-		d->touched(d, v, true);
+		d->touched(d, v, !(turned && want_isolate(v)));
 }
 
 /* Addresses or qdiscs. One VNIC's look is enough to see whether a parent's hook still stands. */

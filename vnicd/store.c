@@ -604,8 +604,8 @@ int store_counters_put(struct store *s, uint32_t n, const struct counter c[CTR_C
 	return save_end(s, r, e);
 }
 
-int store_arps(struct store *s, const char *world, int (*cb)(int ifindex, struct arp arp, void *arg), void *arg,
-	       struct err *e)
+int store_arps(struct store *s, const char *world, int (*cb)(int ifindex, struct arp arp, void *arg),
+	       void *arg, struct err *e)
 {
 	sqlite3_stmt *stmt = sql_bind(s, S_ARPS, "t", world);
 	int r;

@@ -113,8 +113,8 @@ int store_counters_get(struct store *s, uint32_t n, struct counter ret[CTR_COUNT
 int store_counters_put(struct store *s, uint32_t n, const struct counter c[CTR_COUNT], struct err *e);
 
 /* How a link of the own namespace answered ARP before that was changed; a row of another world is none. */
-int store_arps(struct store *s, const char *world, int (*cb)(int ifindex, struct arp arp, void *arg), void *arg,
-	       struct err *e);
+int store_arps(struct store *s, const char *world, int (*cb)(int ifindex, struct arp arp, void *arg),
+	       void *arg, struct err *e);
 int store_arp_put(struct store *s, const char *world, int ifindex, struct arp arp, struct err *e);
 int store_arp_del(struct store *s, int ifindex, struct err *e);
 

@@ -151,6 +151,9 @@ static int item_observe(struct txn *t, struct item *it, struct err *e)
 	if (old && it->c.new)
 		take_place(old, it->c.new);
 	txn_read_speed(t->d, txn_subject(&it->c));
+	/* What was not isolated was not looked at for it. */
+	if (want_isolate(txn_subject(&it->c)) && !(old && prop_isolate(&old->props)))
+		observe_arp(t->d, txn_subject(&it->c)->below->l.ifindex, &it->have);
 	want_node(t->d, txn_subject(&it->c), &it->have, &it->want);
 	/* By its user it may be called otherwise, and stays so. */
 	if (old && it->c.new && !strcmp(it->have.port.name, old->s.name))

@@ -113,7 +113,9 @@ static int note_routing(struct batch *b, int ifindex)
 
 static int take_addr(struct batch *b, const struct nlmsghdr *h, int nsid)
 {
-	return nsid == SOCK_OWN_NS ? note_routing(b, (int)((const struct ifaddrmsg *)nlmsg_data(h))->ifa_index) : 0;
+	return nsid == SOCK_OWN_NS
+		       ? note_routing(b, (int)((const struct ifaddrmsg *)nlmsg_data(h))->ifa_index)
+		       : 0;
 }
 
 static int take_routing(struct batch *b, const struct nlmsghdr *h)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rules, routing tables and ARP settings of isolated VNICs, as the kernel has them. Touches none but those of our
- * protocol number in the VNIC's own table; what addresses need is lib/model/isolate.c's.
+ * Rules, routing tables and ARP settings of isolated VNICs, as the kernel has them. Touches none but those of
+ * our protocol number in the VNIC's own table; what addresses need is lib/model/isolate.c's.
  */
 #include "lib/kern/real.h"
 
@@ -72,7 +72,8 @@ static bool parse_route(const struct nlmsghdr *h, struct iso_route *ret, uint32_
 	struct nlattr *tb[RTA_MAX + 1];
 	const struct rtmsg *m = nlmsg_data(h);
 
-	if (nlmsg_parse((struct nlmsghdr *)h, sizeof(*m), tb, RTA_MAX, NULL) < 0 || (m->rtm_flags & RTM_F_CLONED))
+	if (nlmsg_parse((struct nlmsghdr *)h, sizeof(*m), tb, RTA_MAX, NULL) < 0 ||
+	    (m->rtm_flags & RTM_F_CLONED))
 		return false;
 	*ret = (struct iso_route){.family = m->rtm_family,
 				  .plen = m->rtm_dst_len,
@@ -226,7 +227,8 @@ static int want_set(struct nl_sock *sk, int ifindex, int parent, struct iso_set 
 	if (rc == 0)
 		rc = read_gates(sk, parent, &seen);
 	if (rc == 0)
-		isolate_set(seen.from, seen.from_count, seen.routes, seen.route_count, v.sys.flags & IFF_UP, ret);
+		isolate_set(seen.from, seen.from_count, seen.routes, seen.route_count, v.sys.flags & IFF_UP,
+			    ret);
 	return rc;
 }
 
@@ -261,16 +263,16 @@ static uint32_t setting(const char *name)
 	return (uint32_t)strtoul(text, NULL, 10);
 }
 
-struct arp arp_default(void)
+static struct arp arp_default(void)
 {
 	return (struct arp){.ignore = setting("arp_ignore"), .announce = setting("arp_announce")};
 }
 
 int real_arp(struct kernel *k, int ifindex, struct arp *ret, struct err *e)
 {
-	struct link_view v;
+	struct link_view v = {.arp = arp_default()};
 	struct extack x;
-	int rc = link_get(real_of(k)->rt, ifindex, NULL, &v, &x);
+	int rc = ifindex ? link_get(real_of(k)->rt, ifindex, NULL, &v, &x) : 0;
 
 	if (rc)
 		return real_fail(rc, NULL, &x, e);
@@ -325,14 +327,16 @@ nla_put_failure:
 	return err_nomem(a->e);
 }
 
-/* The gateway is known to be on the link: the kernel need not look for it in tables that are not ready yet. */
+/* The gateway is known to be on the link: the kernel need not look for it in tables that are not ready yet.
+ */
 static int send_route(struct act *a, int type, int ifindex, const struct iso_route *r)
 {
 	struct rtmsg m = {.rtm_family = (uint8_t)r->family,
 			  .rtm_dst_len = (uint8_t)r->plen,
 			  .rtm_protocol = ISOLATE_PROTOCOL,
 			  .rtm_type = r->kind == ISO_UNREACHABLE ? RTN_UNREACHABLE : RTN_UNICAST,
-			  .rtm_scope = r->family == AF_INET && r->kind == ISO_LINK ? RT_SCOPE_LINK : RT_SCOPE_UNIVERSE,
+			  .rtm_scope = r->family == AF_INET && r->kind == ISO_LINK ? RT_SCOPE_LINK
+										   : RT_SCOPE_UNIVERSE,
 			  .rtm_flags = r->kind == ISO_GATEWAY ? RTNH_F_ONLINK : 0};
 	MSG_AUTO msg = nlmsg_alloc_simple(type, type == RTM_NEWROUTE ? NLM_F_CREATE | NLM_F_REPLACE : 0);
 
@@ -407,10 +411,11 @@ int iso_set(struct act *a)
 	if (rc)
 		return cannot_read(a, rc);
 	if (foreign && a->op->from.iso == ISO_OFF)
-		return err_user(a->e, -EBUSY, a->port->name,
-				"cannot isolate it: routing table %u is used by others (see 'ip rule' and 'ip route "
-				"show table %u'): remove that, or make the VNIC anew",
-				isolate_table(a->node->n), isolate_table(a->node->n));
+		return err_user(
+			a->e, -EBUSY, a->port->name,
+			"cannot isolate it: routing table %u is used by others (see 'ip rule' and 'ip route "
+			"show table %u'): remove that, or make the VNIC anew",
+			isolate_table(a->node->n), isolate_table(a->node->n));
 	rc = add_missing(a, ifindex, &want, &have);
 	return rc ? rc : drop_others(a, &want, &have);
 }
@@ -449,7 +454,8 @@ static int route_number(const struct nlmsghdr *h, void *arg)
 	uint32_t table;
 	int oif;
 
-	if (!parse_route(h, &route, &table, &oif) || m->rtm_protocol != ISOLATE_PROTOCOL || !isolate_number(table))
+	if (!parse_route(h, &route, &table, &oif) || m->rtm_protocol != ISOLATE_PROTOCOL ||
+	    !isolate_number(table))
 		return 0;
 	return s->cb(isolate_number(table), s->arg);
 }

@@ -54,7 +54,7 @@ struct kernel_ops {
 		    struct err *e);
 	/* The number of every VNIC that has a rule or a route of ours; a number may come more than once. */
 	int (*isolated)(struct kernel *k, int (*cb)(uint32_t n, void *arg), void *arg, struct err *e);
-	/* How a link of the own namespace answers and asks by ARP. */
+	/* How a link of the own namespace answers and asks by ARP; ifindex 0: a new one. */
 	int (*arp)(struct kernel *k, int ifindex, struct arp *ret, struct err *e);
 	void (*free)(struct kernel *k);
 };
@@ -82,7 +82,7 @@ struct kern_event {
 	int nsid;    /* OWN_NS, or the other namespace's number */
 	int ifindex; /* 0: the whole namespace nsid is gone; -N: rules or routes of the isolated VNIC N */
 	bool gone;
-	bool routing; /* its addresses, or the routes over it */
+	bool routing;              /* its addresses, or the routes over it */
 	const struct sys_link *l;  /* as it is now, or (gone) was last; NULL: addresses or qdiscs changed */
 	int new_nsid, new_ifindex; /* gone because it was moved there; new_ifindex 0: deleted, or moved out of
 				      sight */

@@ -231,7 +231,7 @@ int real_observe(struct kernel *k, const struct node *key, struct node *ret, str
 
 	node.port.ifindex = 0;
 	if (key->iso != ISO_OFF)
-		node.arp = arp_default();
+		real_arp(k, 0, &node.arp, NULL);
 	node_ifb_name(key->n, node.ifb_port.name);
 	rc = see_zone(&l, e);
 	if (!rc && key->class == CLASS_VNIC) {

@@ -111,8 +111,6 @@ int iso_set(struct act *a);
 int iso_del(struct act *a);
 /* Fills ret->iso; its link has been seen. */
 int isolate_observe(struct real *r, struct node *ret, struct extack *x);
-/* What a new link of the own namespace will have. */
-struct arp arp_default(void);
 int real_arp(struct kernel *k, int ifindex, struct arp *ret, struct err *e);
 int real_isolated(struct kernel *k, int (*cb)(uint32_t n, void *arg), void *arg, struct err *e);
 /* Whom a notification of a route or rule concerns (see kern_event), if any VNIC can be. */

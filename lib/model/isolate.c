@@ -159,8 +159,8 @@ static void add_last(struct iso_set *set, int family)
 	add_route(set, &r);
 }
 
-void isolate_set(const struct iso_addr *addrs, size_t addr_count, const struct iso_route *gates, size_t gate_count,
-		 bool up, struct iso_set *ret)
+void isolate_set(const struct iso_addr *addrs, size_t addr_count, const struct iso_route *gates,
+		 size_t gate_count, bool up, struct iso_set *ret)
 {
 	*ret = (struct iso_set){0};
 	add_last(ret, AF_INET);

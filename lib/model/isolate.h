@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What keeps the traffic of a VNIC's addresses on the VNIC, in its parent's own namespace: which rules and routes its
- * addresses need, and which ARP settings. Pure: reading and writing them is lib/kern's.
+ * What keeps the traffic of a VNIC's addresses on the VNIC, in its parent's own namespace: which rules and
+ * routes its addresses need, and which ARP settings. Pure: reading and writing them is lib/kern's.
  */
 #pragma once
 
@@ -10,7 +10,8 @@
 #include <stdint.h>
 
 /*
- * Ours among rules and routes: by this protocol number, in a table of the VNIC's own. The manual page has the ranges.
+ * Ours among rules and routes: by this protocol number, in a table of the VNIC's own. The manual page has the
+ * ranges.
  */
 #define ISOLATE_PROTOCOL   118u
 #define ISOLATE_TABLE      0x76000000u /* + the VNIC's number */
@@ -54,9 +55,10 @@ struct iso_set {
 	size_t from_count, route_count;
 };
 
-/* gates: the main table's routes by a gateway over the VNIC or its parent. up: routes over the VNIC can be there. */
-void isolate_set(const struct iso_addr *addrs, size_t addr_count, const struct iso_route *gates, size_t gate_count,
-		 bool up, struct iso_set *ret);
+/* gates: the main table's routes by a gateway over the VNIC or its parent. up: routes over the VNIC can be
+ * there. */
+void isolate_set(const struct iso_addr *addrs, size_t addr_count, const struct iso_route *gates,
+		 size_t gate_count, bool up, struct iso_set *ret);
 bool iso_addr_equal(const struct iso_addr *a, const struct iso_addr *b);
 bool iso_route_equal(const struct iso_route *a, const struct iso_route *b);
 bool iso_has_from(const struct iso_set *set, const struct iso_addr *a);

@@ -132,8 +132,8 @@ static bool ifb_equal(const struct node *a, const struct node *b)
 /* ARP settings are of interest while they have to be strict; afterwards others' wishes are theirs. */
 static bool iso_equal(const struct node *a, const struct node *b)
 {
-	return a->iso == b->iso && (a->iso == ISO_OFF || (arp_equal(a->arp, b->arp) &&
-							  arp_equal(a->parent_arp, b->parent_arp)));
+	return a->iso == b->iso &&
+	       (a->iso == ISO_OFF || (arp_equal(a->arp, b->arp) && arp_equal(a->parent_arp, b->parent_arp)));
 }
 
 const char *node_differs(const struct node *a, const struct node *b)

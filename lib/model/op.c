@@ -418,8 +418,8 @@ static void text_arp(const struct op *op, FILE *out)
 	struct arp arp = op->on == ON_PARENT ? op->to.parent_arp : op->to.arp;
 	const char *name = op_port(&op->to, op->on)->name;
 
-	fprintf(out, "sysctl -qw net.ipv4.conf.%s.arp_ignore=%u net.ipv4.conf.%s.arp_announce=%u", name, arp.ignore,
-		name, arp.announce);
+	fprintf(out, "sysctl -qw net.ipv4.conf.%s.arp_ignore=%u net.ipv4.conf.%s.arp_announce=%u", name,
+		arp.ignore, name, arp.announce);
 }
 
 static void text_iso(const struct op *op, FILE *out)

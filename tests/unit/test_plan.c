@@ -18,7 +18,7 @@ struct look {
 	const char *zone;
 	uint64_t rx, tx; /* 0 none, 1 blocked */
 	uint32_t mtu;
-	bool there, down;
+	bool there, down, isolated;
 };
 
 static const struct look looks[] = {
@@ -31,6 +31,7 @@ static const struct look looks[] = {
 	{.there = true, .zone = "b", .mtu = 1500, .rx = 1, .tx = 1},
 	{.there = true, .zone = "", .mtu = 1500, .rx = 1, .tx = 10000000, .down = true},
 	{.there = true, .zone = "a", .mtu = 1500, .rx = 10000000, .tx = 1},
+	{.there = true, .zone = "", .mtu = 1500, .rx = 10000000, .isolated = true},
 };
 #define LOOKS (sizeof(looks) / sizeof(*looks))
 
@@ -55,6 +56,10 @@ static struct node node_of(const struct look *k)
 	n.link = n.marked = true;
 	n.quiet = !k->zone[0];
 	n.up = !k->down;
+	if (k->isolated) {
+		n.iso = ISO_ON;
+		n.arp = n.parent_arp = arp_strict((struct arp){0});
+	}
 	n.mtu = k->mtu;
 	tree_of_rate(&n.tx, k->tx, k->mtu);
 	tree_of_rate(&n.rx, k->rx, k->mtu);
