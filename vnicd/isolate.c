@@ -2,9 +2,9 @@
 /* The memory of ARP settings, and what is swept at start. Plans nothing: it puts back what was there. */
 #include "vnicd/isolate.h"
 
-#include "lib/kern/kern.h"
 #include "vnicd/apply.h"
 #include "vnicd/log.h"
+#include "vnicd/observe.h"
 #include "vnicd/want.h"
 
 #include <errno.h>
@@ -84,14 +84,14 @@ static void put_back(struct daemon *d, const struct slink *s, struct arp arp)
 	struct op op = {.kind = OP_ARP_SET, .on = ON_LINK};
 	struct err e = {0};
 	char text[600];
-	struct arp now;
 
-	if (d->kernel->ops->arp(d->kernel, s->l.ifindex, &now, NULL) < 0 || arp_equal(now, arp))
-		return;
-	op.to.port.ifindex = op.from.port.ifindex = s->l.ifindex;
-	memcpy(op.to.port.name, s->l.name, sizeof(op.to.port.name));
+	op.from.link = true;
+	op.from.port.ifindex = s->l.ifindex;
 	memcpy(op.from.port.name, s->l.name, sizeof(op.from.port.name));
-	op.from.arp = now;
+	observe_arp(d, s->l.ifindex, &op.from);
+	if (arp_equal(op.from.arp, arp))
+		return;
+	op.to = op.from;
 	op.to.arp = arp;
 	if (apply_op(d->kernel, &op, &e) < 0)
 		log_warning(s->l.name, "its ARP settings cannot be put back: %s",
@@ -139,7 +139,7 @@ void isolate_sweep(struct daemon *d)
 	UT_array *all;
 
 	utarray_new(all, &number_icd);
-	d->kernel->ops->isolated(d->kernel, collect, all, NULL);
+	observe_isolated(d, collect, all, NULL);
 	while ((n = (uint32_t *)utarray_next(all, n))) {
 		const struct vlink *v = vlink_by_n(d, *n);
 

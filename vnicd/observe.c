@@ -150,6 +150,11 @@ void observe_refresh(struct daemon *d, int ifindex)
 		slink_drop(d, ifindex);
 }
 
+int observe_isolated(struct daemon *d, int (*cb)(uint32_t n, void *arg), void *arg, struct err *e)
+{
+	return d->kernel->ops->isolated(d->kernel, cb, arg, e);
+}
+
 void observe_arp(struct daemon *d, int parent, struct node *n)
 {
 	bool there = n->link && !n->port.zone[0];

@@ -2,8 +2,8 @@
 /* From addresses to rules and routes, as values. Never allocates or does I/O. */
 #include "lib/model/isolate.h"
 
+#include <netinet/in.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #define METRIC_LAST 0x7fffffffu /* behind whatever else is in the table */
 #define METRIC_IP6  256u        /* the kernel's own for a subnet; of 0 it makes another */
