@@ -6,7 +6,7 @@
  *   steer                 map (ifindex of the hook, MAC) -> ifb
  *   hook-<ifindex>        link of the steering program on a parent's ingress
  *   vnic-<N>/state,rx,tx  map, links of VNIC N's ingress and egress programs
- *   states                map of the states of VNICs that were made together: vnic-<N>/state is a pin of it, too
+ *                         the state of VNICs that were made together is one map, pinned for each
  * Where tcx is not to be had, or somebody else's clsact is on the device, the programs sit in clsact filters
  * at our own priority and handle instead, at the end; the programs themselves are pinned then.
  */

@@ -57,8 +57,8 @@ struct seat {
 	unsigned long *acts;
 };
 
-/* many.c: loads what is not loaded yet. */
-int many_open(struct bpf *b);
+/* many.c: loads what is not loaded yet, on this array of states, or (-1) a new one. */
+int many_open(struct bpf *b, int states);
 void many_done(struct many *m);
 
 /* tc.c. A message on kept, or on a socket of its own; each answer to cb. */

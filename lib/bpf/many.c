@@ -38,7 +38,7 @@ static int keep_all(struct many *m, const struct many_bpf *s)
 	return r || m->states >= 0 ? r : -errno;
 }
 
-static int load_once(struct many *m, const char *pin)
+static int load(struct many *m, int states)
 {
 	SKEL s = many_bpf__open();
 	int r;
@@ -46,35 +46,18 @@ static int load_once(struct many *m, const char *pin)
 	forget_said();
 	if (!s)
 		return -errno;
-	r = bpf_map__set_pin_path(s->maps.states, pin);
+	r = states < 0 ? 0 : bpf_map__reuse_fd(s->maps.states, states);
 	r = r ? r : many_bpf__load(s);
 	return r ? r : keep_all(m, s);
 }
 
-static int load(struct bpf *b, struct many *m)
-{
-	char pin[PIN_MAX];
-	int r = pin_path(pin, NULL, "%s/states", b->dir);
-	bool fresh = !r && access(pin, F_OK);
-
-	r = r ? r : load_once(m, pin);
-	/* Another build's layout. Whose states are in it keeps them, by pins of its own. */
-	if (r == -EINVAL && !fresh && !pin_remove(pin, b->acts, NULL)) {
-		many_done(m);
-		fresh = true;
-		r = load_once(m, pin);
-	}
-	*b->acts += !r && fresh;
-	return r;
-}
-
-int many_open(struct bpf *b)
+int many_open(struct bpf *b, int states)
 {
 	int r;
 
 	if (b->many.states >= 0)
 		return 0;
-	r = load(b, &b->many);
+	r = load(&b->many, states);
 	if (r)
 		many_done(&b->many);
 	return r;

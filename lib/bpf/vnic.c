@@ -178,7 +178,7 @@ static int read_state(const struct pins *p, uint32_t n, struct vnic_state *ret)
 static int tags_of(struct bpf *b, uint32_t n, const struct home *h, uint8_t (**ret)[BPF_TAG_SIZE],
 		   struct err *e)
 {
-	int r = h->shared ? many_open(b) : 0;
+	int r = h->shared ? many_open(b, h->fd) : 0;
 
 	if (r)
 		return failed(n, r, "cannot load its programs", e);
@@ -279,7 +279,7 @@ static bool shares(struct bpf *b, uint32_t n, const struct pins *p, const struct
 
 	if (r ? !prog->clsact || n >= VNICS_MAX || !access(p->state, F_OK) : !h.shared)
 		return false;
-	return !many_open(b) && (r || h.map == map_id(b->many.states));
+	return !many_open(b, r ? -1 : h.fd) && (r || h.map == map_id(b->many.states));
 }
 
 static int make_shared(struct bpf *b, uint32_t n, struct pins *p, const struct prog *prog, struct err *e)
