@@ -59,8 +59,8 @@ $(B)/vnicadm/vnicadm: $(call objs,$(call srcs,vnicadm) $(CLI_SRC))
 $(B)/vnicd/vnicd: LIBS = -lnl-route-3 -lnl-3 -lmnl -lbpf -lcap-ng -lsystemd -ljansson -lsqlite3 -linih -lm
 $(B)/vnicadm/vnicadm: LIBS = -ljansson -lsmartcols
 # The daemon that dies or fails on demand, for tests only.
-$(B)/tests/vnicd: $(call objs,vnicd/main.c $(filter-out vnicd/fault.c vnicd/apply.c vnicd/reconcile.c,$(DAEMON_SRC)) \
-	$(filter-out lib/bpf/attach.c,$(DAEMON_LIB))) $(addprefix $(B)/tests/vnicd-,fault.o apply.o reconcile.o attach.o)
+$(B)/tests/vnicd: $(call objs,vnicd/main.c $(filter-out vnicd/fault.c vnicd/apply.c vnicd/reconcile.c vnicd/save.c,$(DAEMON_SRC)) \
+	$(filter-out lib/bpf/attach.c,$(DAEMON_LIB))) $(addprefix $(B)/tests/vnicd-,fault.o apply.o reconcile.o save.o attach.o)
 $(B)/tests/vnicd: LIBS = -lnl-route-3 -lnl-3 -lmnl -lbpf -lcap-ng -lsystemd -ljansson -lsqlite3 -linih -lm
 define faulty
 $(B)/tests/vnicd-%.o: $(1)/%.c Makefile

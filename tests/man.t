@@ -44,13 +44,13 @@ sub forms { return join '', $synopsis =~ /^\.Nm\n\.Cm \Q$_[0]\E\n(.*?)(?=^\.Nm$|
 my %long;
 for my $verb (grep { $_ ne 'help' } @verbs) {
 	my $text = qx($vnicadm help $verb);
-	my %flags = $text =~ /^  -([a-z]), --([a-z-]+)/mg;
+	my %flags = $text =~ /^  -([a-zA-Z]), --([a-z-]+)/mg;
 
 	delete $flags{h};
-	same([unique(forms($verb) =~ /\bFl ([a-z])\b/g)], [keys %flags], "vnicadm.8: SYNOPSIS has the options of $verb");
+	same([unique(forms($verb) =~ /\bFl ([a-zA-Z])\b/g)], [keys %flags], "vnicadm.8: SYNOPSIS has the options of $verb");
 	$long{"$_ $flags{$_}"} = 1 for keys %flags;
 }
-my %described = map { $_ => 1 } $page =~ /\bFl ([a-z] , Fl Fl [a-z-]+)/g;
+my %described = map { $_ => 1 } $page =~ /\bFl ([a-zA-Z] , Fl Fl [a-z-]+)/g;
 delete @described{'h , Fl Fl help', 'b , Fl Fl batch'};
 same([map { s/ , Fl Fl / /r } keys %described], [keys %long], 'vnicadm.8: each option is described, short and long');
 same([section($page, 'Sh', 'DESCRIPTION') =~ /^\.It (?:Fl [bh] , )?Fl Fl ([a-z]+)/mg],

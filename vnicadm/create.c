@@ -18,9 +18,9 @@ static int given_props(const struct cli *cli, json_t **ret, struct err *e)
 
 static json_t *vnic_params(const struct cli *cli, json_t *props)
 {
-	return json_pack("{s:s, s:s*, s:s*, s:s*, s:o*, s:o*}", "link", cli->value['l'], "name",
+	return json_pack("{s:s, s:s*, s:s*, s:s*, s:o*, s:o*, s:o*}", "link", cli->value['l'], "name",
 			 cli->nargs ? cli->args[0] : NULL, "mac", cli->value['m'], "prefix", cli->value['r'],
-			 "down", cli->value['d'] ? json_true() : NULL, "props", props);
+			 "down", given(cli, 'd'), "temporary", given(cli, 't'), "props", props);
 }
 
 static bool fixed_mac(const char *mac)
@@ -55,5 +55,6 @@ int create_etherstub(struct cli *cli)
 	if (given_props(cli, &props, &e))
 		return die(&e);
 	return verb_do(cli, "CreateEtherstub",
-		       json_pack("{s:s, s:o*}", "name", cli->args[0], "props", props));
+		       json_pack("{s:s, s:o*, s:o*}", "name", cli->args[0], "temporary", given(cli, 't'),
+				 "props", props));
 }

@@ -18,19 +18,31 @@
 		.repeats = true                                                                     \
 	}
 
+#define FLAG_TEMPORARY                                                                 \
+	{                                                                              \
+		.letter = 't', .name = "temporary", .help = "until the next boot only" \
+	}
+#define FLAG_PERSISTENT                                                                \
+	{                                                                              \
+		.letter = 'P', .name = "persistent", .help = "what is stored for good" \
+	}
+
 static const struct flag none[] = {{0}};
 
 static const struct flag create_vnic_flags[] = {
 	{.letter = 'l', .name = "link", .value = "LINK", .help = "the link below", .needed = true},
 	{.letter = 'd', .name = "down", .help = "leave the VNIC down"},
+	FLAG_TEMPORARY,
 	{.letter = 'm', .name = "mac-address", .value = "MAC", .help = "auto, random or an address"},
 	{.letter = 'r', .name = "mac-prefix", .value = "PREFIX", .help = "first bytes of a random address"},
 	FLAG_PROPS,
 	{0},
 };
-static const struct flag create_etherstub_flags[] = {FLAG_PROPS, {0}};
+static const struct flag create_etherstub_flags[] = {FLAG_TEMPORARY, FLAG_PROPS, {0}};
 static const struct flag show_flags[] = {FLAG_FIELDS, FLAG_JSON, {0}};
+static const struct flag show_stub_flags[] = {FLAG_PERSISTENT, FLAG_FIELDS, FLAG_JSON, {0}};
 static const struct flag show_link_flags[] = {
+	FLAG_PERSISTENT,
 	{.letter = 'a', .name = "all", .help = "vnicd's own ifb devices too"},
 	{.letter = 's', .name = "statistics", .help = "print counters"},
 	{.letter = 'i',
@@ -44,12 +56,14 @@ static const struct flag show_link_flags[] = {
 	{0},
 };
 static const struct flag show_vnic_flags[] = {
+	FLAG_PERSISTENT,
 	{.letter = 'l', .name = "link", .value = "LINK", .help = "only VNICs over this link"},
 	FLAG_FIELDS,
 	FLAG_JSON,
 	{0},
 };
 static const struct flag set_flags[] = {
+	FLAG_TEMPORARY,
 	{.letter = 'p',
 	 .name = "prop",
 	 .value = "PROP=VAL[,...]",
@@ -59,10 +73,12 @@ static const struct flag set_flags[] = {
 	{0},
 };
 static const struct flag reset_flags[] = {
+	FLAG_TEMPORARY,
 	{.letter = 'p', .name = "prop", .value = "PROP[,...]", .help = "only these", .repeats = true},
 	{0},
 };
 static const struct flag show_linkprop_flags[] = {
+	FLAG_PERSISTENT,
 	{.letter = 'p', .name = "prop", .value = "PROP[,...]", .help = "only these", .repeats = true},
 	FLAG_FIELDS,
 	FLAG_JSON,
@@ -74,7 +90,7 @@ static const struct flag reset_all_flags[] = {{.letter = 'y', .name = "yes", .he
 /* The first one is what runs without operands. */
 static const struct verb verbs[] = {
 	{.name = "show-link",
-	 .usage = "[-a] [-s [-i SECONDS [COUNT]] [-r]] [-o FIELD,...] [-j] [LINK...]",
+	 .usage = "[-a | -P] [-s [-i SECONDS [COUNT]] [-r]] [-o FIELD,...] [-j] [LINK...]",
 	 .help = "List links, or their counters",
 	 .flags = show_link_flags,
 	 .operand = "LINK",
@@ -88,7 +104,7 @@ static const struct verb verbs[] = {
 	 .most = 1,
 	 .run = show_phys},
 	{.name = "create-vnic",
-	 .usage = "-l LINK [-d] [-m auto|random|MAC] [-r PREFIX] [-p PROP=VAL[,...]]... [NAME]",
+	 .usage = "-l LINK [-d] [-t] [-m auto|random|MAC] [-r PREFIX] [-p PROP=VAL[,...]]... [NAME]",
 	 .help = "Make a VNIC over a link or etherstub; without NAME, take the next free vnicN and print it",
 	 .flags = create_vnic_flags,
 	 .operand = "NAME",
@@ -105,14 +121,14 @@ static const struct verb verbs[] = {
 	 .batch = true,
 	 .run = delete_vnic},
 	{.name = "show-vnic",
-	 .usage = "[-l LINK] [-o FIELD,...] [-j] [NAME]",
+	 .usage = "[-P] [-l LINK] [-o FIELD,...] [-j] [NAME]",
 	 .help = "List VNICs",
 	 .flags = show_vnic_flags,
 	 .operand = "NAME",
 	 .most = 1,
 	 .run = show_vnic},
 	{.name = "create-etherstub",
-	 .usage = "[-p PROP=VAL[,...]]... NAME",
+	 .usage = "[-t] [-p PROP=VAL[,...]]... NAME",
 	 .help = "Make an etherstub: a virtual switch without an uplink",
 	 .flags = create_etherstub_flags,
 	 .operand = "NAME",
@@ -130,14 +146,23 @@ static const struct verb verbs[] = {
 	 .batch = true,
 	 .run = delete_etherstub},
 	{.name = "show-etherstub",
-	 .usage = "[-o FIELD,...] [-j] [NAME]",
+	 .usage = "[-P] [-o FIELD,...] [-j] [NAME]",
 	 .help = "List etherstubs",
-	 .flags = show_flags,
+	 .flags = show_stub_flags,
 	 .operand = "NAME",
 	 .most = 1,
 	 .run = show_etherstub},
+	{.name = "rename-link",
+	 .usage = "LINK NAME",
+	 .help = "Give a VNIC or etherstub another name",
+	 .flags = none,
+	 .operand = "LINK",
+	 .least = 2,
+	 .most = 2,
+	 .batch = true,
+	 .run = rename_link},
 	{.name = "set-linkprop",
-	 .usage = "-p PROP=VAL[,...] [-p ...]... LINK",
+	 .usage = "[-t] -p PROP=VAL[,...] [-p ...]... LINK",
 	 .help = "Set properties of a link, all or none",
 	 .flags = set_flags,
 	 .operand = "LINK",
@@ -146,7 +171,7 @@ static const struct verb verbs[] = {
 	 .batch = true,
 	 .run = set_linkprop},
 	{.name = "reset-linkprop",
-	 .usage = "[-p PROP[,...]]... LINK",
+	 .usage = "[-t] [-p PROP[,...]]... LINK",
 	 .help = "Take properties of a link back to their defaults; without -p, all of them",
 	 .flags = reset_flags,
 	 .operand = "LINK",
@@ -155,7 +180,7 @@ static const struct verb verbs[] = {
 	 .batch = true,
 	 .run = reset_linkprop},
 	{.name = "show-linkprop",
-	 .usage = "[-p PROP[,...]]... [-o FIELD,...] [-j] [LINK]",
+	 .usage = "[-P] [-p PROP[,...]]... [-o FIELD,...] [-j] [LINK]",
 	 .help = "List properties of links",
 	 .flags = show_linkprop_flags,
 	 .operand = "LINK",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* set-linkprop and reset-linkprop: takes the list apart; which properties there are the daemon knows. */
+/* set-linkprop, reset-linkprop and rename-link: takes the list apart; which properties there are the daemon
+ * knows. */
 #include "lib/cli/die.h"
 #include "lib/cli/props.h"
 #include "vnicadm/vnicadm.h"
@@ -11,7 +12,15 @@ int set_linkprop(struct cli *cli)
 
 	if (props_parse(cli->repeated['p'], &props, &e))
 		return die(&e);
-	return verb_do(cli, "SetLinkprop", json_pack("{s:s, s:o}", "link", cli->args[0], "props", props));
+	return verb_do(cli, "SetLinkprop",
+		       json_pack("{s:s, s:o*, s:o}", "link", cli->args[0], "temporary", given(cli, 't'),
+				 "props", props));
+}
+
+int rename_link(struct cli *cli)
+{
+	return verb_do(cli, "RenameLink",
+		       json_pack("{s:s, s:s}", "link", cli->args[0], "name", cli->args[1]));
 }
 
 int reset_linkprop(struct cli *cli)
@@ -21,5 +30,7 @@ int reset_linkprop(struct cli *cli)
 
 	if (props_names(cli->repeated['p'], &names, &e))
 		return die(&e);
-	return verb_do(cli, "ResetLinkprop", json_pack("{s:s, s:o*}", "link", cli->args[0], "props", names));
+	return verb_do(cli, "ResetLinkprop",
+		       json_pack("{s:s, s:o*, s:o*}", "link", cli->args[0], "temporary", given(cli, 't'),
+				 "props", names));
 }

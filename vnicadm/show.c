@@ -102,8 +102,10 @@ static int check_stats(const struct cli *cli)
 		return verb_usage(cli, "-r needs -s");
 	if (!cli->value['s'] && cli->nargs > 1)
 		return verb_usage(cli, "unexpected operand '%s'", cli->args[1]);
-	if (cli->value['s'] && cli->value['a'])
-		return verb_usage(cli, "-a cannot be used with -s");
+	if (cli->value['s'] && (cli->value['a'] || cli->value['P']))
+		return verb_usage(cli, "-%c cannot be used with -s", cli->value['a'] ? 'a' : 'P');
+	if (cli->value['P'] && cli->value['a'])
+		return verb_usage(cli, "-a cannot be used with -P");
 	return 0;
 }
 
@@ -113,9 +115,9 @@ int show_link(struct cli *cli)
 
 	if (rc || cli->value['s'])
 		return rc ? rc : show_stats(cli);
-	return show(
-		cli, link_columns, "ShowLink", "links",
-		json_pack("{s:s*, s:o*}", "name", operand(cli), "all", cli->value['a'] ? json_true() : NULL));
+	return show(cli, link_columns, "ShowLink", "links",
+		    json_pack("{s:s*, s:o*, s:o*}", "name", operand(cli), "all", given(cli, 'a'),
+			      "persistent", given(cli, 'P')));
 }
 
 int show_phys(struct cli *cli)
@@ -126,13 +128,14 @@ int show_phys(struct cli *cli)
 int show_vnic(struct cli *cli)
 {
 	return show(cli, vnic_columns, "ShowVnic", "vnics",
-		    json_pack("{s:s*, s:s*}", "name", operand(cli), "link", cli->value['l']));
+		    json_pack("{s:s*, s:s*, s:o*}", "name", operand(cli), "link", cli->value['l'],
+			      "persistent", given(cli, 'P')));
 }
 
 int show_etherstub(struct cli *cli)
 {
 	return show(cli, etherstub_columns, "ShowEtherstub", "etherstubs",
-		    json_pack("{s:s*}", "name", operand(cli)));
+		    json_pack("{s:s*, s:o*}", "name", operand(cli), "persistent", given(cli, 'P')));
 }
 
 int show_linkprop(struct cli *cli)
@@ -143,5 +146,6 @@ int show_linkprop(struct cli *cli)
 	if (props_names(cli->repeated['p'], &names, &e))
 		return die(&e);
 	return show(cli, linkprop_columns, "ShowLinkprop", "props",
-		    json_pack("{s:s*, s:o*}", "link", operand(cli), "props", names));
+		    json_pack("{s:s*, s:o*, s:o*}", "link", operand(cli), "props", names, "persistent",
+			      given(cli, 'P')));
 }

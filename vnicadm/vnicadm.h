@@ -14,7 +14,14 @@ int delete_vnic(struct cli *cli);
 int delete_etherstub(struct cli *cli);
 
 /* set.c */
+/* A switch as a parameter of a call: true, or NULL when it was not given. */
+static inline json_t *given(const struct cli *cli, char letter)
+{
+	return cli->value[(unsigned char)letter] ? json_true() : NULL;
+}
+
 int set_linkprop(struct cli *cli);
+int rename_link(struct cli *cli);
 int reset_linkprop(struct cli *cli);
 
 /* upkeep.c */

@@ -76,9 +76,13 @@ static struct intent *intent_of(struct adopt *a, uint32_t n, const char *kind)
  * others. */
 static void seen_in(struct daemon *d, struct vlink *v, const struct port *port, enum link_class class)
 {
-	if (class != CLASS_VNIC || v->seen)
+	if (class != v->s.class || v->seen)
 		return;
 	v->seen = true;
+	if (class == CLASS_ETHERSTUB) {
+		observe_place(d, v, port->ifindex);
+		return;
+	}
 	v->moved = strcmp(port->zone, prop_zone(&v->props)) != 0;
 	snprintf(v->place, sizeof(v->place), "%s", port->zone);
 	observe_place(d, v, port->ifindex);
@@ -257,8 +261,10 @@ static void count_hooks(struct adopt *a)
 /* A deletion or move that was not saved did not happen: the link is made whole again. */
 static void adopt_link(struct adopt *a, struct vlink *v)
 {
-	struct intent *moved = intent_of(a, v->s.n, "move");
+	struct intent *moved = intent_of(a, v->s.n, "move"), *renamed = intent_of(a, v->s.n, "rename");
 
+	if (moved || renamed)
+		memcpy(v->half_name, moved ? moved->name : renamed->name, sizeof(v->half_name));
 	if (moved) {
 		/* We were moving it: it goes back to where it is stored to be. */
 		v->moved = false;
@@ -267,6 +273,24 @@ static void adopt_link(struct adopt *a, struct vlink *v)
 		reconcile_moved(a->d, v, vlink_zone(v));
 	} else {
 		(a->new_world ? reconcile_raise : reconcile_link)(a->d, v);
+	}
+}
+
+static bool half_done(struct adopt *a, uint32_t n)
+{
+	return !a->new_world && (intent_of(a, n, "move") || intent_of(a, n, "rename"));
+}
+
+/* Names may have gone from one link to the next: they go back last first, so that each finds its own free. */
+static void adopt_half_done(struct adopt *a)
+{
+	struct intent *i = NULL;
+
+	while ((i = (struct intent *)utarray_prev(a->intents, i))) {
+		struct vlink *v = half_done(a, i->n) ? vlink_by_n(a->d, i->n) : NULL;
+
+		if (v)
+			adopt_link(a, v);
 	}
 }
 
@@ -285,9 +309,11 @@ static int adopt_in_order(struct adopt *a, struct err *e)
 	if (r < 0)
 		return r;
 	a->new_world = strcmp(before, d->world) != 0;
+	adopt_half_done(a);
 	HASH_SRT(hh_n, d->by_n, by_number);
 	HASH_ITER (hh_n, d->by_n, v, next)
-		adopt_link(a, v);
+		if (!half_done(a, v->s.n))
+			adopt_link(a, v);
 	if (a->new_world)
 		r = store_world_put(d->store, d->world, e);
 	if (r == 0 && utarray_len(a->intents))

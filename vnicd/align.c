@@ -101,6 +101,7 @@ static int make_right(struct txn *t, struct vlink *v, struct err *e)
 	txn_close_counters(v->counters, &it->have, &it->want);
 	v->trouble = TROUBLE_NONE;
 	v->raise = false;
+	v->half_name[0] = '\0';
 	txn_note_hook(t->d, v, &it->want);
 	observe_place(t->d, v, it->ifindex);
 	txn_refresh(t);
@@ -133,6 +134,8 @@ static void in_line(struct daemon *d, struct vlink *v, const char *zone, bool ra
 		return;
 	}
 	want_node(d, v, &t.items[0].have, &t.items[0].want);
+	if (v->half_name[0] && !strcmp(t.items[0].have.port.name, v->half_name))
+		memcpy(t.items[0].want.port.name, v->s.name, sizeof(v->s.name));
 	v->raise |= raise;
 	if (v->raise)
 		t.items[0].want.up = !v->s.down;

@@ -50,16 +50,16 @@ static void note(json_t *notes, const char *level, const char *fmt, ...)
 	json_array_append_new(notes, json_pack("{s:s, s:s}", "level", level, "text", text));
 }
 
-/* Sets every property of the list on v; one given twice is an error. */
-static int set_props(struct vlink *v, const json_t *list, struct err *e)
+/* Sets every property of the list in p, which is v's; one given twice is an error. */
+static int set_values(struct vlink *v, struct props *p, const json_t *list, struct err *e)
 {
 	bool given[PROP_COUNT] = {false};
-	json_t *p;
+	json_t *given_one;
 	size_t i;
 
-	json_array_foreach (list, i, p) {
-		const char *name = json_string_value(json_object_get(p, "name"));
-		const char *value = json_string_value(json_object_get(p, "value"));
+	json_array_foreach (list, i, given_one) {
+		const char *name = json_string_value(json_object_get(given_one, "name"));
+		const char *value = json_string_value(json_object_get(given_one, "value"));
 		enum prop_id id;
 		int r;
 
@@ -69,12 +69,25 @@ static int set_props(struct vlink *v, const json_t *list, struct err *e)
 		if (r == 0 && given[id])
 			r = err_user(e, -EINVAL, v->s.name, "%s is given twice", name);
 		if (r == 0)
-			r = prop_set(&v->props, v->s.name, id, value, e);
+			r = prop_set(p, v->s.name, id, value, e);
 		if (r < 0)
 			return r;
 		given[id] = true;
 	}
 	return 0;
+}
+
+/* temp: until the next boot. What is in a link for this boot only goes with it anyway. */
+static int set_props(struct vlink *v, const json_t *list, bool temp, struct err *e)
+{
+	int r = set_values(v, &v->props, list, e);
+
+	return r < 0 || (temp && !v->s.temp) ? r : set_values(v, &v->kept, list, e);
+}
+
+static bool temporary(const json_t *params)
+{
+	return json_is_true(json_object_get(params, "temporary"));
 }
 
 /* A VNIC beside its parent can be reached around its cap, and cannot talk to the host over it. */
@@ -106,6 +119,9 @@ static int set_parent(struct daemon *d, struct vlink *v, struct slink *parent, s
 	struct vlink *stub = vlink_of_sys(d, &parent->l, &class);
 
 	v->below = parent;
+	if (stub && stub->s.temp && !v->s.temp)
+		return err_user(e, -EINVAL, stub->s.name,
+				"it is temporary, and so is what is over it: use -t");
 	if (stub) {
 		v->s.over = stub->s.n;
 		return 0;
@@ -142,11 +158,12 @@ static int build_vnic(struct daemon *d, const json_t *c, struct vlink *v, struct
 
 	if (!link)
 		return err_user(e, -EINVAL, "link", "name the link the VNIC goes over");
+	v->s.temp = temporary(c);
 	r = check_parent(d, link, ret_parent, e);
 	if (r == 0)
 		r = name_link(d, v, text_param(c, "name"), e);
 	if (r == 0)
-		r = set_props(v, json_object_get(c, "props"), e);
+		r = set_props(v, json_object_get(c, "props"), v->s.temp, e);
 	if (r == 0)
 		r = set_parent(d, v, *ret_parent, e);
 	if (r == 0)
@@ -186,9 +203,10 @@ static int build_stub(struct daemon *d, const json_t *c, struct vlink *v, struct
 
 	if (!name)
 		return err_user(e, -EINVAL, "name", "give the etherstub a name");
+	v->s.temp = temporary(c);
 	r = name_link(d, v, name, e);
 	if (r == 0)
-		r = set_props(v, json_object_get(c, "props"), e);
+		r = set_props(v, json_object_get(c, "props"), v->s.temp, e);
 	if (r == 0)
 		r = check_mac(d, v, NULL, NULL, e);
 	return r < 0 ? r : check_props(d, v, NULL, e);
@@ -347,14 +365,14 @@ static int find_changeable(struct daemon *d, const json_t *c, struct vlink **ret
 					   : err_user(e, -ENODEV, name, "no such link");
 }
 
-static int reset_props(struct vlink *v, const json_t *list, struct err *e)
+static int reset_values(struct vlink *v, struct props *p, const json_t *list, struct err *e)
 {
 	enum prop_id id;
 	json_t *n;
 	size_t i;
 
 	if (!json_array_size(list)) {
-		props_free(&v->props);
+		props_free(p);
 		return 0;
 	}
 	json_array_foreach (list, i, n) {
@@ -364,9 +382,16 @@ static int reset_props(struct vlink *v, const json_t *list, struct err *e)
 
 		if (r < 0)
 			return r;
-		prop_reset(&v->props, id);
+		prop_reset(p, id);
 	}
 	return 0;
+}
+
+static int reset_props(struct vlink *v, const json_t *list, bool temp, struct err *e)
+{
+	int r = reset_values(v, &v->props, list, e);
+
+	return r < 0 || (temp && !v->s.temp) ? r : reset_values(v, &v->kept, list, e);
 }
 
 static bool is_there(struct daemon *d, struct vlink *v)
@@ -387,7 +412,7 @@ static int run_change(struct daemon *d, struct change *c, json_t *notes, struct 
 	return r;
 }
 
-typedef int edit_fn(struct vlink *v, const json_t *list, struct err *e);
+typedef int edit_fn(struct vlink *v, const json_t *list, bool temp, struct err *e);
 
 /* ret->new is a copy of the link with the change made and checked; it is the caller's, also on failure. */
 static int build_change(struct daemon *d, const json_t *c, edit_fn *edit, struct change *ret, json_t *notes,
@@ -400,7 +425,10 @@ static int build_change(struct daemon *d, const json_t *c, edit_fn *edit, struct
 	ret->new = vlink_copy(ret->old);
 	if (!ret->new)
 		return err_nomem(e);
-	r = edit(ret->new, json_object_get(c, "props"), e);
+	if (ret->old->s.temp && !temporary(c))
+		return err_user(e, -EINVAL, ret->old->s.name,
+				"it is temporary, and so are its properties: use -t");
+	r = edit(ret->new, json_object_get(c, "props"), temporary(c), e);
 	if (r == 0)
 		r = check_props(d, ret->new, ret->old, e);
 	if (r < 0)
@@ -431,11 +459,67 @@ fail:
 	call_fail(c, &e);
 }
 
-static int edit_set(struct vlink *v, const json_t *list, struct err *e)
+static int find_renamable(struct daemon *d, const json_t *c, struct vlink **ret, struct err *e)
+{
+	const char *link = text_param(c, "link"), *name = text_param(c, "name");
+	char buf[IFNAMSIZ];
+	struct slink *s;
+
+	if (!link || !name)
+		return err_user(e, -EINVAL, link ? "name" : "link", "give the link and its new name");
+	link = observe_name(d, link, buf);
+	*ret = vlink_find(d, link);
+	if (*ret)
+		return 0;
+	s = slink_by_name(d, link);
+	return s && !check_going(d, &s->l)
+		       ? err_user(e, -EOPNOTSUPP, link,
+				  "vnicd did not make it: use 'ip link set dev %s name %s'", link, name)
+		       : err_user(e, -ENODEV, link, "no such link");
+}
+
+/* ret as of build_change(). */
+static int build_rename(struct daemon *d, const json_t *c, struct change *ret, json_t *notes, struct err *e)
+{
+	const char *name = text_param(c, "name");
+	struct sys_link l;
+	int r = find_renamable(d, c, &ret->old, e);
+
+	if (r < 0)
+		return r;
+	ret->new = vlink_copy(ret->old);
+	if (!ret->new)
+		return err_nomem(e);
+	if (strcmp(name, ret->old->s.name) != 0)
+		r = name_link(d, ret->new, name, e);
+	if (r == 0)
+		r = check_rename(d, ret->new, ret->old, e);
+	if (r == 0 && observe_vlink_sys(d, ret->old, &l) == 0 && strcmp(l.name, ret->old->s.name) != 0)
+		note(notes, "note", "its user calls it %s, and will go on to", l.name);
+	return r;
+}
+
+void change_rename_link(struct daemon *d, struct call *c)
+{
+	struct change change = {0};
+	json_t *notes = json_array();
+	struct err e = {0};
+
+	if (build_rename(d, call_params(c), &change, notes, &e) < 0 ||
+	    run_change(d, &change, notes, &e) < 0) {
+		vlink_free(change.new);
+		json_decref(notes);
+		call_fail(c, &e);
+		return;
+	}
+	reply_done(c, NULL, notes);
+}
+
+static int edit_set(struct vlink *v, const json_t *list, bool temp, struct err *e)
 {
 	if (!json_array_size(list))
 		return err_user(e, -EINVAL, v->s.name, "no property given: say -p PROPERTY=VALUE");
-	return set_props(v, list, e);
+	return set_props(v, list, temp, e);
 }
 
 void change_set_linkprop(struct daemon *d, struct call *c)
@@ -616,11 +700,9 @@ static int replace_staged(struct batch *b, struct change *change, struct err *e)
 	return r;
 }
 
-static int stage_props(struct batch *b, const json_t *params, edit_fn *edit, struct err *e)
+/* Takes over what was built, or not with r. */
+static int stage_change(struct batch *b, struct change change, int r, struct err *e)
 {
-	struct change change = {0};
-	int r = build_change(b->d, params, edit, &change, b->notes, e);
-
 	if (r == 0 && !change.old->staged && change.old->s.class == CLASS_VNIC && !is_there(b->d, change.old))
 		r = err_user(e, -EAGAIN, change.old->s.name,
 			     "it is not there now: change it by a command of its own");
@@ -629,6 +711,39 @@ static int stage_props(struct batch *b, const json_t *params, edit_fn *edit, str
 	else
 		vlink_free(change.new);
 	return r;
+}
+
+static int stage_props(struct batch *b, const json_t *params, edit_fn *edit, struct err *e)
+{
+	struct change change = {0};
+	int r = build_change(b->d, params, edit, &change, b->notes, e);
+
+	return stage_change(b, change, r, e);
+}
+
+/* A name that another link of the batch still has is free in time only when that link's turn comes first. */
+static int check_turn(struct batch *b, const struct change *rename, struct err *e)
+{
+	size_t turn = rename->old->staged ? rename->old->staged - 1 : b->count;
+
+	for (size_t i = turn + 1; i < b->count; i++)
+		if (b->items[i].old && !strcmp(b->items[i].old->s.name, rename->new->s.name))
+			return err_user(e, -EBUSY, rename->old->s.name,
+					"%s becomes free later in this batch than %s is first named: "
+					"rename it by another command",
+					rename->new->s.name, rename->old->s.name);
+	hurry(b, rename->new);
+	return 0;
+}
+
+static int stage_rename(struct batch *b, const json_t *params, struct err *e)
+{
+	struct change change = {0};
+	int r = build_rename(b->d, params, &change, b->notes, e);
+
+	if (r == 0)
+		r = check_turn(b, &change, e);
+	return stage_change(b, change, r, e);
 }
 
 static int stage_set(struct batch *b, const json_t *params, struct err *e)
@@ -645,11 +760,9 @@ static const struct {
 	const char *method;
 	int (*fn)(struct batch *b, const json_t *params, struct err *e);
 } stages[] = {
-	{"CreateVnic", stage_create_vnic},
-	{"DeleteVnic", stage_delete_vnic},
-	{"CreateEtherstub", stage_create_stub},
-	{"DeleteEtherstub", stage_delete_stub},
-	{"SetLinkprop", stage_set},
+	{"CreateVnic", stage_create_vnic},      {"DeleteVnic", stage_delete_vnic},
+	{"CreateEtherstub", stage_create_stub}, {"DeleteEtherstub", stage_delete_stub},
+	{"RenameLink", stage_rename},           {"SetLinkprop", stage_set},
 	{"ResetLinkprop", stage_reset},
 };
 

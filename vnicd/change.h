@@ -12,4 +12,5 @@ void change_create_etherstub(struct daemon *d, struct call *c);
 void change_delete_etherstub(struct daemon *d, struct call *c);
 void change_set_linkprop(struct daemon *d, struct call *c);
 void change_reset_linkprop(struct daemon *d, struct call *c);
+void change_rename_link(struct daemon *d, struct call *c);
 void change_batch(struct daemon *d, struct call *c);

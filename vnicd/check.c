@@ -208,8 +208,10 @@ static int check_place(struct daemon *d, const struct vlink *v, struct err *e)
 	if (is_own_namespace(zone))
 		return err_user(e, -EINVAL, v->s.name, "zone %s is vnicd's own namespace: leave zone= out",
 				zone);
-	/* Somebody may have moved it there before. */
-	if (r == -ENODEV || (there && (there->s.n == v->s.n)) || (r == 0 && check_going(d, &l)))
+	/* Somebody may have moved it there before; an earlier line of a batch may have renamed another. */
+	if (there && (there->s.n == v->s.n || (there->staged && strcmp(there->s.name, l.name) != 0)))
+		return 0;
+	if (r == -ENODEV || (r == 0 && check_going(d, &l)))
 		return 0;
 	if (r == -ENOENT)
 		return err_user(e, r, v->s.name, "no zone %s: make it with 'ip netns add %s'", zone, zone);
@@ -219,6 +221,17 @@ static int check_place(struct daemon *d, const struct vlink *v, struct err *e)
 			"a link of that name exists in %s%s: choose another name, or "
 			"delete that link first",
 			zone[0] ? "zone " : "this namespace", zone);
+}
+
+int check_rename(struct daemon *d, const struct vlink *v, const struct vlink *old, struct err *e)
+{
+	int r;
+
+	if (!strcmp(v->s.name, old->s.name))
+		return err_user(e, -EINVAL, v->s.name, "it has that name already");
+	/* A zone that is gone cannot have such a link. */
+	r = check_place(d, v, e);
+	return r == -ENOENT ? 0 : r;
 }
 
 int check_props(struct daemon *d, const struct vlink *v, const struct vlink *old, struct err *e)

@@ -10,6 +10,8 @@ bool check_going(const struct daemon *d, const struct sys_link *l);
 int check_parent(struct daemon *d, const char *name, struct slink **ret, struct err *e);
 /* Is name fit for a new link of ours, and free among ours? */
 int check_new_name(struct daemon *d, const char *name, struct err *e);
+/* Can v, which is called old so far, be called as it now is, where it is? */
+int check_rename(struct daemon *d, const struct vlink *v, const struct vlink *old, struct err *e);
 /* The lowest vnicN that is free. */
 void check_next_name(struct daemon *d, char ret[IFNAMSIZ]);
 /* Picks or checks v's MAC: how is NULL, "auto", "random" or an address; prefix NULL or 1 to 5 bytes. */

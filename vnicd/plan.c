@@ -140,6 +140,13 @@ static void link_move(struct plan *p)
 		emit(p, OP_PROG_DEL, ON_LINK, true);
 }
 
+/* In its old zone: the new one must not see the old name. */
+static void link_rename(struct plan *p)
+{
+	if (p->cur.link && strcmp(p->cur.port.name, p->want->port.name) != 0)
+		emit(p, OP_LINK_RENAME, ON_LINK, true);
+}
+
 static void ifb_build(struct plan *p)
 {
 	if (!p->want->ifb)
@@ -237,6 +244,7 @@ int plan_node(const struct node *want, const struct node *have, struct op_list *
 		remove_all(&p);
 		return p.r;
 	}
+	link_rename(&p);
 	link_move(&p);
 	link_build(&p);
 	if (p.cur.up && !want->up)

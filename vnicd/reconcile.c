@@ -39,6 +39,8 @@ static void item_commit(struct daemon *d, struct item *it)
 {
 	struct change *c = &it->c;
 
+	if (c->old && c->new)
+		sampler_renamed(d, c->old->s.name, c->new->s.name);
 	if (c->old && !c->new)
 		txn_count_steered(d, c->old->hook, -1);
 	if (c->new) {
@@ -135,6 +137,7 @@ int reconcile_store(struct daemon *d, struct vlink *old, struct vlink *new, stru
 		return r;
 	memcpy(new->counters, old->counters, sizeof(new->counters));
 	new->hook = old->hook;
+	sampler_renamed(d, old->s.name, new->s.name);
 	world_remove(d, old);
 	world_add(d, new);
 	reconcile_link(d, new);

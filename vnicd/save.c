@@ -13,12 +13,15 @@ static const char *intent_kind(const struct change *c)
 {
 	if (!c->old)
 		return "create";
-	return c->new ? "move" : "delete";
+	if (!c->new)
+		return "delete";
+	return strcmp(vlink_zone(c->old), vlink_zone(c->new)) != 0 ? "move" : "rename";
 }
 
 static bool needs_intent(const struct change *c)
 {
-	return !c->old || !c->new || strcmp(vlink_zone(c->old), vlink_zone(c->new)) != 0;
+	return !c->old || !c->new || strcmp(vlink_zone(c->old), vlink_zone(c->new)) != 0 ||
+	       strcmp(c->old->s.name, c->new->s.name) != 0;
 }
 
 /* A number for what is created, so that its links carry it before its row is there. */
@@ -61,15 +64,32 @@ int save_intents(struct txn *t, bool begun, struct err *e)
 	return r;
 }
 
+static bool same_value(const char *a, const char *b)
+{
+	return a && b ? !strcmp(a, b) : a == b;
+}
+
+/* The value for good, and over it the one for this boot: an empty one hides it. */
+static int save_prop(struct daemon *d, const struct vlink *v, enum prop_id id, bool fresh, struct err *e)
+{
+	const char *name = prop_rows[id].name, *kept = v->kept.value[id], *now = v->props.value[id];
+	int r = 0;
+
+	if (kept)
+		r = store_prop_put(d->store, v->s.n, name, kept, "", e);
+	else if (!fresh)
+		r = store_prop_del(d->store, v->s.n, name, e);
+	if (r == 0 && !same_value(kept, now))
+		r = store_prop_put(d->store, v->s.n, name, now ? now : "", store_boot(d->store), e);
+	return r;
+}
+
 static int save_props(struct daemon *d, const struct vlink *v, bool fresh, struct err *e)
 {
 	int r = 0;
 
 	for (int i = 0; i < PROP_COUNT && r == 0; i++)
-		r = v->props.value[i]
-			    ? store_prop_put(d->store, v->s.n, prop_rows[i].name, v->props.value[i], "", e)
-		    : fresh ? 0
-			    : store_prop_del(d->store, v->s.n, prop_rows[i].name, e);
+		r = save_prop(d, v, i, fresh, e);
 	return r;
 }
 

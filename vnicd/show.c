@@ -133,12 +133,34 @@ static void no_such(struct call *c, const char *name, const char *what)
 	call_fail(c, &e);
 }
 
+/* Is only what is stored asked for? Then links that last until the next boot are left out, and what only the
+ * kernel knows has no key. */
+static bool persistent(struct call *c)
+{
+	return json_is_true(json_object_get(call_params(c), "persistent"));
+}
+
+/* A link that is there, and of which nothing is stored; what says why. */
+static const char *not_stored(struct daemon *d, const char *name)
+{
+	struct vlink *v = vlink_find(d, name);
+
+	if (v)
+		return v->s.temp ? "it is temporary: nothing of it is stored for good" : NULL;
+	return slink_by_name(d, name) ? "vnicd did not make it, and stores nothing of it" : NULL;
+}
+
 /* A list of rows under key is the reply; a name that matched nothing is an error. */
-static void reply_rows(struct call *c, const char *key, json_t *rows, const char *name, const char *what)
+static void reply_rows(struct daemon *d, struct call *c, const char *key, json_t *rows, const char *name,
+		       const char *what)
 {
 	if (name && json_array_size(rows) == 0) {
+		const char *why = persistent(c) ? not_stored(d, name) : NULL;
+		struct err e = {0};
+
 		json_decref(rows);
-		no_such(c, name, what);
+		err_user(&e, -ENODEV, name, why ? "%s" : "no such %s", why ? why : what);
+		call_fail(c, &e);
 		return;
 	}
 	call_reply(c, json_pack("{s:o}", key, rows), false);
@@ -189,6 +211,17 @@ static json_t *vlink_link_row(struct daemon *d, struct vlink *v)
 	return o;
 }
 
+static json_t *kept_link_row(struct daemon *d, struct vlink *v)
+{
+	json_t *o = json_pack("{s:s, s:s}", "link", v->s.name, "class", link_class_str(v->s.class));
+	char over[IFNAMSIZ], mac[18];
+
+	set_str(o, "over", vlink_over(d, v, over));
+	set_str(o, "zone", prop_zone(&v->kept));
+	set_str(o, "macvalue", mac_str(v->s.mac, mac));
+	return o;
+}
+
 static int by_index(struct slink *a, struct slink *b)
 {
 	return a->l.ifindex - b->l.ifindex;
@@ -203,7 +236,7 @@ void show_link(struct daemon *d, struct call *c)
 {
 	char buf[IFNAMSIZ];
 	const char *name = link_param(d, c, "name", buf);
-	bool all = json_is_true(json_object_get(call_params(c), "all"));
+	bool all = json_is_true(json_object_get(call_params(c), "all")), kept = persistent(c);
 	json_t *rows = json_array();
 	struct slink *s, *snext;
 	struct vlink *v, *vnext;
@@ -214,15 +247,15 @@ void show_link(struct daemon *d, struct call *c)
 	HASH_SRT(hh_n, d->by_n, by_number);
 	HASH_ITER (hh, d->links, s, snext) {
 		v = vlink_of_sys(d, &s->l, &class);
-		if ((v && (class != CLASS_IFB || !all)) || (name && strcmp(name, s->l.name) != 0))
+		if (kept || (v && (class != CLASS_IFB || !all)) || (name && strcmp(name, s->l.name) != 0))
 			continue;
 		json_array_append_new(rows, link_row(s->l.name, sys_class(d, &s->l), &s->l, state_word(&s->l),
 						     lower_name(d, &s->l, over)));
 	}
 	HASH_ITER (hh_n, d->by_n, v, vnext)
-		if (!name || !strcmp(name, v->s.name))
-			json_array_append_new(rows, vlink_link_row(d, v));
-	reply_rows(c, "links", rows, name, "link");
+		if ((!name || !strcmp(name, v->s.name)) && !(kept && v->s.temp))
+			json_array_append_new(rows, (kept ? kept_link_row : vlink_link_row)(d, v));
+	reply_rows(d, c, "links", rows, name, "link");
 }
 
 /* show-phys */
@@ -262,7 +295,7 @@ void show_phys(struct daemon *d, struct call *c)
 			return;
 		}
 	}
-	reply_rows(c, "phys", rows, name, "physical link");
+	reply_rows(d, c, "phys", rows, name, "physical link");
 }
 
 /* show-vnic */
@@ -330,12 +363,27 @@ static json_t *vnic_row(struct daemon *d, struct vlink *v)
 	return o;
 }
 
+static json_t *kept_vnic_row(struct daemon *d, struct vlink *v)
+{
+	char over[IFNAMSIZ], mac[18], bandwidth[128];
+	json_t *o = json_pack("{s:s, s:s, s:s}", "link", v->s.name, "mactype", mac_type_word(v), "macvalue",
+			      mac_str(v->s.mac, mac));
+
+	set_str(o, "over", vlink_over(d, v, over));
+	set_str(o, "bandwidth", prop_bandwidth(&v->kept, bandwidth, sizeof(bandwidth)));
+	if (prop_mtu(&v->kept))
+		set_int(o, "mtu", prop_mtu(&v->kept));
+	set_str(o, "zone", prop_zone(&v->kept));
+	return o;
+}
+
 void show_vnic(struct daemon *d, struct call *c)
 {
 	char over[IFNAMSIZ], name_buf[IFNAMSIZ], link_buf[IFNAMSIZ];
 	const char *name = link_param(d, c, "name", name_buf), *link = link_param(d, c, "link", link_buf);
 	json_t *rows = json_array();
 	struct vlink *v, *next;
+	bool kept = persistent(c);
 
 	if (link && !slink_by_name(d, link) && !vlink_find(d, link)) {
 		json_decref(rows);
@@ -345,26 +393,41 @@ void show_vnic(struct daemon *d, struct call *c)
 	HASH_SRT(hh_n, d->by_n, by_number);
 	HASH_ITER (hh_n, d->by_n, v, next)
 		if (v->s.class == CLASS_VNIC && (!name || !strcmp(name, v->s.name)) &&
-		    (!link || !strcmp(link, vlink_over(d, v, over))))
-			json_array_append_new(rows, vnic_row(d, v));
-	reply_rows(c, "vnics", rows, name, link ? "VNIC on that link" : "VNIC");
+		    (!link || !strcmp(link, vlink_over(d, v, over))) && !(kept && v->s.temp))
+			json_array_append_new(rows, (kept ? kept_vnic_row : vnic_row)(d, v));
+	reply_rows(d, c, "vnics", rows, name, link ? "VNIC on that link" : "VNIC");
 }
 
 /* show-etherstub */
 
-static json_t *stub_row(struct daemon *d, struct vlink *stub)
+static json_t *names_on(struct daemon *d, const struct vlink *stub, bool kept)
 {
 	json_t *vnics = json_array();
 	struct vlink *v, *next;
+
+	HASH_ITER (hh_n, d->by_n, v, next)
+		if (v->s.over == stub->s.n && !(kept && v->s.temp))
+			json_array_append_new(vnics, json_string(v->s.name));
+	return vnics;
+}
+
+static json_t *stub_row(struct daemon *d, struct vlink *stub)
+{
 	struct status s;
 
 	status_of(d, stub, &s);
-	HASH_ITER (hh_n, d->by_n, v, next)
-		if (v->s.over == stub->s.n)
-			json_array_append_new(vnics, json_string(v->s.name));
 	return json_pack("{s:s, s:I, s:s, s:o}", "link", stub->s.name, "mtu",
 			 (json_int_t)(s.there ? s.l.mtu : want_mtu(d, stub)), "state", s.state, "vnics",
-			 vnics);
+			 names_on(d, stub, false));
+}
+
+static json_t *kept_stub_row(struct daemon *d, struct vlink *stub)
+{
+	json_t *o = json_pack("{s:s, s:o}", "link", stub->s.name, "vnics", names_on(d, stub, true));
+
+	if (prop_mtu(&stub->kept))
+		set_int(o, "mtu", prop_mtu(&stub->kept));
+	return o;
 }
 
 void show_etherstub(struct daemon *d, struct call *c)
@@ -373,12 +436,14 @@ void show_etherstub(struct daemon *d, struct call *c)
 	const char *name = link_param(d, c, "name", buf);
 	json_t *rows = json_array();
 	struct vlink *v, *next;
+	bool kept = persistent(c);
 
 	HASH_SRT(hh_n, d->by_n, by_number);
 	HASH_ITER (hh_n, d->by_n, v, next)
-		if (v->s.class == CLASS_ETHERSTUB && (!name || !strcmp(name, v->s.name)))
-			json_array_append_new(rows, stub_row(d, v));
-	reply_rows(c, "etherstubs", rows, name, "etherstub");
+		if (v->s.class == CLASS_ETHERSTUB && (!name || !strcmp(name, v->s.name)) &&
+		    !(kept && v->s.temp))
+			json_array_append_new(rows, (kept ? kept_stub_row : stub_row)(d, v));
+	reply_rows(d, c, "etherstubs", rows, name, "etherstub");
 }
 
 /* show-linkprop */
@@ -451,6 +516,18 @@ static json_t *prop_row_of(struct daemon *d, const struct vlink *v, enum prop_id
 	return o;
 }
 
+static json_t *kept_prop_row(struct daemon *d, const struct vlink *v, enum prop_id id)
+{
+	json_t *o = json_pack("{s:s, s:s, s:s, s:s}", "link", v->s.name, "property", prop_rows[id].name,
+			      "perm", "rw", "possible", prop_rows[id].possible);
+	char def[PROP_TEXT_MAX];
+
+	default_of(d, v, id, def, sizeof(def));
+	set_str(o, "value", v->kept.value[id] ? v->kept.value[id] : "");
+	set_str(o, "default", def);
+	return o;
+}
+
 static json_t *sys_prop_row(const struct sys_link *l, enum prop_id id)
 {
 	char mtu[16];
@@ -464,13 +541,16 @@ struct prop_show {
 	struct daemon *d;
 	const json_t *filter; /* array of property names, or NULL */
 	bool named;           /* one link was named: a property it lacks is an error */
+	bool kept;            /* only what is stored */
 	json_t *rows;
 	struct err *e;
 };
 
 static void show_one(struct prop_show *p, const struct vlink *v, const struct sys_link *l, enum prop_id id)
 {
-	json_array_append_new(p->rows, v ? prop_row_of(p->d, v, id) : sys_prop_row(l, id));
+	json_array_append_new(p->rows, !v        ? sys_prop_row(l, id)
+				       : p->kept ? kept_prop_row(p->d, v, id)
+						 : prop_row_of(p->d, v, id));
 }
 
 /* The rows of one link: all of its class, or those asked for. */
@@ -514,10 +594,11 @@ static int show_all_props(struct prop_show *p, const char *name)
 	HASH_SRT(hh, d->links, by_index);
 	HASH_SRT(hh_n, d->by_n, by_number);
 	HASH_ITER (hh, d->links, s, snext)
-		if (r == 0 && !vlink_of_sys(d, &s->l, &class) && (!name || !strcmp(name, s->l.name)))
+		if (r == 0 && !p->kept && !vlink_of_sys(d, &s->l, &class) &&
+		    (!name || !strcmp(name, s->l.name)))
 			r = show_props_of(p, NULL, &s->l);
 	HASH_ITER (hh_n, d->by_n, v, vnext)
-		if (r == 0 && (!name || !strcmp(name, v->s.name)))
+		if (r == 0 && (!name || !strcmp(name, v->s.name)) && !(p->kept && v->s.temp))
 			r = show_props_of(p, v, NULL);
 	return r;
 }
@@ -531,6 +612,7 @@ void show_linkprop(struct daemon *d, struct call *c)
 	struct prop_show p = {.d = d,
 			      .filter = json_array_size(filter) ? filter : NULL,
 			      .named = name != NULL,
+			      .kept = persistent(c),
 			      .rows = json_array(),
 			      .e = &e};
 
@@ -539,5 +621,5 @@ void show_linkprop(struct daemon *d, struct call *c)
 		call_fail(c, &e);
 		return;
 	}
-	reply_rows(c, "props", p.rows, name, "link");
+	reply_rows(d, c, "props", p.rows, name, "link");
 }

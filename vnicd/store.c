@@ -28,6 +28,7 @@ enum sql {
 	S_LINK_ADD,
 	S_LINK_PUT,
 	S_LINK_DEL,
+	S_LINK_OLD_BOOTS,
 	S_IDENT_GET,
 	S_IDENT_FIND,
 	S_IDENT_ADD,
@@ -52,14 +53,16 @@ enum sql {
 static const char *const sql_text[S_COUNT] = {
 	[S_BEGIN] = "BEGIN IMMEDIATE",
 	[S_COMMIT] = "COMMIT",
-	[S_LINKS] = "SELECT n, class, name, ifnull(parent, 0), ifnull(over, 0), mac_type, mac, down FROM link"
+	[S_LINKS] = "SELECT n, class, name, ifnull(parent, 0), ifnull(over, 0), mac_type, mac, down, boot <> "
+		    "'' FROM link"
 		    " ORDER BY n",
-	[S_LINK_ADD] = "INSERT INTO link (class, name, parent, over, mac_type, mac, down)"
-		       " VALUES (?2, ?3, nullif(?4, 0), nullif(?5, 0), ?6, ?7, ?8)",
-	[S_LINK_PUT] = "INSERT INTO link (n, class, name, parent, over, mac_type, mac, down)"
-		       " VALUES (?1, ?2, ?3, nullif(?4, 0), nullif(?5, 0), ?6, ?7, ?8)"
+	[S_LINK_ADD] = "INSERT INTO link (class, name, parent, over, mac_type, mac, down, boot)"
+		       " VALUES (?2, ?3, nullif(?4, 0), nullif(?5, 0), ?6, ?7, ?8, ?9)",
+	[S_LINK_PUT] = "INSERT INTO link (n, class, name, parent, over, mac_type, mac, down, boot)"
+		       " VALUES (?1, ?2, ?3, nullif(?4, 0), nullif(?5, 0), ?6, ?7, ?8, ?9)"
 		       " ON CONFLICT (n) DO UPDATE SET class = ?2, name = ?3, parent = nullif(?4, 0),"
-		       " over = nullif(?5, 0), mac_type = ?6, mac = ?7, down = ?8",
+		       " over = nullif(?5, 0), mac_type = ?6, mac = ?7, down = ?8, boot = ?9",
+	[S_LINK_OLD_BOOTS] = "DELETE FROM link WHERE boot <> '' AND boot <> ?1",
 	[S_LINK_DEL] = "DELETE FROM link WHERE n = ?1",
 	[S_IDENT_GET] = "SELECT bus, perm_mac, name FROM ident WHERE id = ?1",
 	/* Both alike is better than the bus address alone, and that is better than the MAC address alone. */
@@ -118,6 +121,7 @@ struct store {
 	int lock;
 	char *path;
 	char uuid[SD_ID128_UUID_STRING_MAX];
+	char boot[SD_ID128_UUID_STRING_MAX];
 	sqlite3_stmt *stmt[S_COUNT];
 };
 
@@ -301,14 +305,14 @@ static int meta_get(struct store *s, const char *key, char *buf, size_t size, st
 
 static int drop_old_boots(struct store *s, struct err *e)
 {
-	char boot[SD_ID128_UUID_STRING_MAX];
 	sd_id128_t id;
 	int r = sd_id128_get_boot(&id);
 
 	if (r < 0)
 		return err_sys(e, r, NULL, "cannot read this boot's id: %s", strerror(-r));
-	snprintf(boot, sizeof(boot), SD_ID128_UUID_FORMAT_STR, SD_ID128_FORMAT_VAL(id));
-	return sql_run(s, sql_bind(s, S_PROP_OLD_BOOTS, "t", boot), e);
+	snprintf(s->boot, sizeof(s->boot), SD_ID128_UUID_FORMAT_STR, SD_ID128_FORMAT_VAL(id));
+	r = sql_run(s, sql_bind(s, S_LINK_OLD_BOOTS, "t", s->boot), e);
+	return r < 0 ? r : sql_run(s, sql_bind(s, S_PROP_OLD_BOOTS, "t", s->boot), e);
 }
 
 static int open_all(struct store *s, const char *dir, struct err *e)
@@ -355,6 +359,11 @@ struct store *store_close(struct store *s)
 	return NULL;
 }
 
+const char *store_boot(const struct store *s)
+{
+	return s->boot;
+}
+
 const char *store_uuid(const struct store *s)
 {
 	return s->uuid;
@@ -394,6 +403,7 @@ static void read_link(sqlite3_stmt *stmt, struct store_link *l)
 		.mac_type = (enum mac_type)WORD(mac_type_words, column_text(stmt, 5)),
 		.mac = column_mac(stmt, 6),
 		.down = sqlite3_column_int(stmt, 7),
+		.temp = sqlite3_column_int(stmt, 8),
 	};
 	snprintf(l->name, sizeof(l->name), "%s", column_text(stmt, 2));
 }
@@ -417,9 +427,10 @@ int store_links(struct store *s, int (*cb)(const struct store_link *l, void *arg
 int store_link_put(struct store *s, struct store_link *l, struct err *e)
 {
 	int r = sql_run(s,
-			sql_bind(s, l->n ? S_LINK_PUT : S_LINK_ADD, "ittiitmi", (int64_t)l->n,
+			sql_bind(s, l->n ? S_LINK_PUT : S_LINK_ADD, "ittiitmit", (int64_t)l->n,
 				 class_words[l->class], l->name, (int64_t)l->parent_row, (int64_t)l->over,
-				 mac_type_words[l->mac_type], &l->mac, (int64_t)l->down),
+				 mac_type_words[l->mac_type], &l->mac, (int64_t)l->down,
+				 l->temp ? s->boot : ""),
 			e);
 
 	if (r == -EEXIST)

@@ -33,6 +33,7 @@ struct store_link {
 	enum mac_type mac_type;
 	struct mac mac;
 	bool down; /* created with -d */
+	bool temp; /* only until the next boot */
 };
 
 /* One counter that never decreases: total = base + last; see counter_step() in lib/model/counter.h. */
@@ -62,6 +63,9 @@ struct store *store_close(struct store *s);
 /* The store's uuid, made with the file; 36 characters. */
 const char *store_uuid(const struct store *s);
 
+/* This boot's id, for values that last no longer. */
+const char *store_boot(const struct store *s);
+
 /* Transactions do not nest. A failed commit leaves the transaction rolled back. */
 int store_begin(struct store *s, struct err *e);
 int store_commit(struct store *s, struct err *e);
@@ -83,7 +87,8 @@ int store_idents_clear(struct store *s, struct err *e);
 
 /*
  * Properties as canonical text. boot "" = persistent, else the boot id it is valid for: rows of other boots
- * are deleted by store_open() (the caller's boot id is read from /proc/sys/kernel/random/boot_id).
+ * are deleted by store_open(), links of other boots too (the caller's boot id is read from
+ * /proc/sys/kernel/random/boot_id).
  */
 int store_props(struct store *s, uint32_t n,
 		int (*cb)(const char *key, const char *value, const char *boot, void *arg), void *arg,

@@ -75,9 +75,16 @@ static int first(sqlite3 *db, const char *path, struct err *e)
 	return run(db, path, sql, e);
 }
 
+/* Version 2: links for one boot only, as properties have had from the start. */
+static int second(sqlite3 *db, const char *path, struct err *e)
+{
+	return run(db, path, "ALTER TABLE link ADD COLUMN boot TEXT NOT NULL DEFAULT ''", e);
+}
+
 /* migrations[i] makes schema version i + 1 of version i. */
 static int (*const migrations[])(sqlite3 *db, const char *path, struct err *e) = {
 	first,
+	second,
 };
 #define SCHEMA_VERSION ((int)(sizeof(migrations) / sizeof(migrations[0])))
 

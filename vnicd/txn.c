@@ -151,6 +151,9 @@ static int item_observe(struct txn *t, struct item *it, struct err *e)
 		take_place(old, it->c.new);
 	txn_read_speed(t->d, txn_subject(&it->c));
 	want_node(t->d, txn_subject(&it->c), &it->have, &it->want);
+	/* By its user it may be called otherwise, and stays so. */
+	if (old && it->c.new && !strcmp(it->have.port.name, old->s.name))
+		memcpy(it->want.port.name, it->c.new->s.name, sizeof(it->want.port.name));
 	it->want.prog.clsact = !old && t->count >= TXN_MANY;
 	if (!it->c.new) {
 		/* The pins of a link that is gone cannot be seen from it: they are removed unseen. */
@@ -454,6 +457,8 @@ void txn_refresh(struct txn *t)
 		struct item *it = &t->items[i];
 		bool own = !it->want.port.zone[0];
 
+		if (own && it->have.link && strcmp(it->have.port.name, it->want.port.name) != 0)
+			observe_refresh(t->d, it->have.port.ifindex);
 		refresh(t->d, &it->have.port, own ? it->ifindex : 0);
 		if (own && it->have.port.zone[0] && it->ifindex)
 			observe_refresh(t->d, it->ifindex);

@@ -19,6 +19,7 @@ struct vlink *vlink_free(struct vlink *v)
 	if (v) {
 		sd_event_source_disable_unref(v->repair_timer);
 		props_free(&v->props);
+		props_free(&v->kept);
 		free(v);
 	}
 	return NULL;
@@ -31,7 +32,7 @@ struct vlink *vlink_copy(const struct vlink *v)
 	if (!c)
 		return NULL;
 	*c = *v;
-	c->props = (struct props){0};
+	c->props = c->kept = (struct props){0};
 	memset(&c->hh_n, 0, sizeof(c->hh_n));
 	memset(&c->hh_name, 0, sizeof(c->hh_name));
 	memset(&c->hh_at, 0, sizeof(c->hh_at));
@@ -41,7 +42,7 @@ struct vlink *vlink_copy(const struct vlink *v)
 	c->repair = (struct repair){0};
 	c->repair_timer = NULL;
 	c->at.ifindex = 0;
-	if (props_copy(&v->props, &c->props) < 0)
+	if (props_copy(&v->props, &c->props) < 0 || props_copy(&v->kept, &c->kept) < 0)
 		return vlink_free(c);
 	return c;
 }
@@ -216,14 +217,25 @@ struct load {
 	struct err *e;
 };
 
+/* A value of this boot comes after the persistent one; an empty one is its absence. */
+static int load_value(struct load *l, enum prop_id id, const char *value, bool temporary)
+{
+	int r = temporary ? 0 : prop_set(&l->v->kept, l->v->s.name, id, value, l->e);
+
+	if (r == 0 && !value[0])
+		prop_reset(&l->v->props, id);
+	else if (r == 0)
+		r = prop_set(&l->v->props, l->v->s.name, id, value, l->e);
+	return r;
+}
+
 static int load_prop(const char *key, const char *value, const char *boot, void *arg)
 {
 	struct load *l = arg;
 
-	(void)boot;
 	for (int i = 0; i < PROP_COUNT; i++)
 		if (!strcmp(prop_rows[i].name, key))
-			return prop_set(&l->v->props, l->v->s.name, i, value, l->e);
+			return load_value(l, i, value, boot[0]);
 	return err_sys(l->e, -EPROTO, l->v->s.name,
 		       "state.db has a property %s that this vnicd does not know", key);
 }

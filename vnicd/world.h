@@ -24,6 +24,7 @@ struct vlink {
 	struct store_link s;
 	struct ident parent; /* of s.parent_row */
 	struct props props;
+	struct props kept; /* of them, what outlives this boot */
 	struct counter counters[CTR_COUNT];
 	int hook; /* ifindex of the parent whose hook steers to it, 0 none */
 	enum trouble trouble;
@@ -36,7 +37,8 @@ struct vlink {
 
 	bool seen;  /* at start: its link was found */
 	bool raise; /* to be up when it can be made right: an earlier daemon did not come to that */
-	bool moved; /* somebody moved it: it is in place, not where its zone property says */
+	char half_name[IFNAMSIZ]; /* at start: an interrupted request may have given it this name */
+	bool moved;               /* somebody moved it: it is in place, not where its zone property says */
 	char place[ZONE_MAX];
 	struct {
 		int nsid, ifindex;

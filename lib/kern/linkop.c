@@ -442,6 +442,44 @@ int link_mac(struct act *a)
 	return rc;
 }
 
+static int set_name(struct act *a)
+{
+	LINK_AUTO want = rtnl_link_alloc();
+
+	if (want)
+		rtnl_link_set_name(want, a->op->to.port.name);
+	return change(a, want);
+}
+
+static int set_flag_up(struct act *a, bool up)
+{
+	struct op op = *a->op;
+	struct act flag = *a;
+
+	op.yes = up;
+	flag.op = &op;
+	return link_up(&flag);
+}
+
+/* Kernels before 6.2 rename only a link that is down; it is up again a moment later. */
+int link_rename(struct act *a)
+{
+	struct err busy, none;
+	struct act first = *a, up = *a;
+	int rc;
+
+	first.e = &busy;
+	up.e = &none;
+	rc = set_name(&first);
+	if (rc != -EBUSY || !a->op->from.up)
+		return rc ? set_name(a) : 0;
+	rc = set_flag_up(a, false);
+	if (!rc)
+		rc = set_name(a);
+	set_flag_up(&up, true);
+	return rc;
+}
+
 /* No IPv6 in the kernel or on this link (MTU under 1280): it is as quiet as asked. */
 static int set_gen_mode(struct act *a, uint8_t mode)
 {

@@ -86,6 +86,7 @@ static const struct row {
 	[OP_LINK_UP] = {.fn = link_up, .what = "set it up or down"},
 	[OP_LINK_MTU] = {.fn = link_mtu, .what = "set its MTU"},
 	[OP_LINK_MAC] = {.fn = link_mac, .what = "set its MAC address"},
+	[OP_LINK_RENAME] = {.fn = link_rename, .what = "rename it", .from = true},
 	[OP_LINK_MOVE] = {.fn = link_move, .what = "move it", .from = true},
 	[OP_PROG_ADD] = {.fn = prog_add, .what = "attach its hooks"},
 	[OP_PROG_SET] = {.fn = prog_set, .what = "set its hooks", .own = true},

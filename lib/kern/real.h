@@ -82,6 +82,7 @@ int link_quiet(struct act *a);
 int link_up(struct act *a);
 int link_mtu(struct act *a);
 int link_mac(struct act *a);
+int link_rename(struct act *a);
 int link_move(struct act *a);
 
 /* mark.c: the alias by which links are known as ours. */

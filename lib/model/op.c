@@ -107,6 +107,11 @@ static void link_mac(const struct op *op, struct node *n)
 	n->mac = op->to.mac;
 }
 
+static void link_rename(const struct op *op, struct node *n)
+{
+	memcpy(n->port.name, op->to.port.name, sizeof(n->port.name));
+}
+
 static void link_move(const struct op *op, struct node *n)
 {
 	memcpy(n->port.zone, op->to.port.zone, sizeof(n->port.zone));
@@ -281,6 +286,12 @@ static void text_mac(const struct op *op, FILE *out)
 		mac_str(op->to.mac, mac));
 }
 
+static void text_rename(const struct op *op, FILE *out)
+{
+	fprintf(out, "%s link set dev %s name %s", IN_ZONE("ip", &op->from.port), op->from.port.name,
+		op->to.port.name);
+}
+
 static void text_move(const struct op *op, FILE *out)
 {
 	fprintf(out, "%s link set dev %s netns %s", IN_ZONE("ip", &op->from.port), op->from.port.name,
@@ -399,6 +410,7 @@ static const struct {
 	[OP_LINK_UP] = {"link-up", link_up, OP_LINK_UP, text_up},
 	[OP_LINK_MTU] = {"link-mtu", link_mtu, OP_LINK_MTU, text_mtu},
 	[OP_LINK_MAC] = {"link-mac", link_mac, OP_LINK_MAC, text_mac},
+	[OP_LINK_RENAME] = {"link-rename", link_rename, OP_LINK_RENAME, text_rename},
 	[OP_LINK_MOVE] = {"link-move", link_move, OP_LINK_MOVE, text_move},
 	[OP_PROG_ADD] = {"prog-add", prog_set, OP_PROG_DEL, text_prog},
 	[OP_PROG_SET] = {"prog-set", prog_set, OP_PROG_SET, text_prog},

@@ -18,7 +18,8 @@ enum op_kind {
 	OP_LINK_QUIET, /* no addresses of its own: addrgenmode none, accept_ra 0 (yes), the defaults (no) */
 	OP_LINK_UP,    /* up (yes) or down (no) */
 	OP_LINK_MTU,
-	OP_LINK_MAC,  /* back to its own */
+	OP_LINK_MAC, /* back to its own */
+	OP_LINK_RENAME,
 	OP_LINK_MOVE, /* to another zone; the kernel takes it down, drops its qdiscs and addresses */
 	OP_PROG_ADD,  /* the VNIC's two hooks, pinned */
 	OP_PROG_SET,

@@ -15,8 +15,8 @@
 #define PARENT 7
 
 struct look {
-	const char *zone;
-	uint64_t rx, tx; /* 0 none, 1 blocked */
+	const char *zone, *name; /* name NULL: vnic3 */
+	uint64_t rx, tx;         /* 0 none, 1 blocked */
 	uint32_t mtu;
 	bool there, down;
 };
@@ -31,6 +31,8 @@ static const struct look looks[] = {
 	{.there = true, .zone = "b", .mtu = 1500, .rx = 1, .tx = 1},
 	{.there = true, .zone = "", .mtu = 1500, .rx = 1, .tx = 10000000, .down = true},
 	{.there = true, .zone = "a", .mtu = 1500, .rx = 10000000, .tx = 1},
+	{.there = true, .zone = "a", .name = "web0", .mtu = 1500, .rx = 10000000, .tx = 1},
+	{.there = true, .zone = "", .name = "web0", .mtu = 1400, .down = true},
 };
 #define LOOKS (sizeof(looks) / sizeof(*looks))
 
@@ -45,7 +47,7 @@ static struct node node_of(const struct look *k)
 	struct node n = {.n = 3, .class = CLASS_VNIC, .mac = {{2, 8, 0x20, 1, 2, 3}}};
 
 	snprintf(n.kind, sizeof(n.kind), "macvlan");
-	snprintf(n.port.name, sizeof(n.port.name), "vnic3");
+	snprintf(n.port.name, sizeof(n.port.name), "%s", k->name ? k->name : "vnic3");
 	snprintf(n.parent.name, sizeof(n.parent.name), "eth0");
 	n.parent.ifindex = PARENT;
 	node_ifb_name(3, n.ifb_port.name);
@@ -212,6 +214,22 @@ START_TEST(a_cap_that_goes_is_drained_first)
 }
 END_TEST
 
+/* The zone it comes to must not see its old name, and nothing of it is made again for a name. */
+START_TEST(a_name_is_one_operation_and_comes_before_the_move)
+{
+	struct node have = node_of(&looks[8]), there = node_of(&looks[9]), here = node_of(&looks[10]);
+	struct op_list ops = {0};
+
+	ck_assert_int_eq(plan_node(&there, &have, &ops), 0);
+	ck_assert_uint_eq(ops.count, 1);
+	ck_assert_int_eq(ops.ops[0].kind, OP_LINK_RENAME);
+	op_list_free(&ops);
+	ck_assert_int_eq(plan_node(&here, &have, &ops), 0);
+	ck_assert_uint_lt(index_of(&ops, OP_LINK_RENAME, ON_LINK), index_of(&ops, OP_LINK_MOVE, ON_LINK));
+	op_list_free(&ops);
+}
+END_TEST
+
 START_TEST(a_new_rate_is_set_in_place)
 {
 	struct node have = node_of(&looks[3]), want = node_of(&looks[3]);
@@ -366,6 +384,7 @@ START_TEST(texts_are_the_commands_a_person_would_type)
 		 "3028 "
 		 "cburst 3028 quantum 1514"},
 		{OP_LINK_DEL, ON_LINK, "ip -n a link del dev vnic3"},
+		{OP_LINK_RENAME, ON_LINK, "ip -n a link set dev vnic3 name web0"},
 	};
 	struct node n = node_of(&looks[3]);
 
@@ -376,6 +395,8 @@ START_TEST(texts_are_the_commands_a_person_would_type)
 		size_t size;
 		FILE *out = open_memstream(&text, &size);
 
+		if (op.kind == OP_LINK_RENAME)
+			snprintf(op.to.port.name, sizeof(op.to.port.name), "web0");
 		op_text(&op, out);
 		fclose(out);
 		ck_assert_str_eq(text, rows[i].text);
@@ -424,6 +445,7 @@ static Suite *suite(void)
 	tcase_add_test(t, the_queue_is_ready_for_the_larger_frame);
 	tcase_add_test(t, caps_stand_before_the_link_is_up);
 	tcase_add_test(t, a_cap_that_goes_is_drained_first);
+	tcase_add_test(t, a_name_is_one_operation_and_comes_before_the_move);
 	tcase_add_test(t, a_new_rate_is_set_in_place);
 	tcase_add_test(t, texts_are_the_commands_a_person_would_type);
 	tcase_add_test(t, shapes_keep_their_promises);
