@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * One capped VNIC's own two hooks: polices its group frames, blocks it, keeps senders from choosing a class.
- * Loaded once per VNIC, so that its state needs no look-up, or (many.bpf.c) once for all that are made together;
- * never shapes unicast frames, which the trees do.
+ * Loaded once per VNIC, so that its state needs no look-up, or (many.bpf.c) once for all that are made
+ * together; never shapes unicast frames, which the trees do.
  */
 #include "lib/bpf/maps.h"
 

@@ -53,8 +53,8 @@ struct kernel_ops {
 	int (*pins)(struct kernel *k, int (*cb)(uint32_t n, int parent_ifindex, void *arg), void *arg,
 		    struct err *e);
 	/*
-	 * on: many questions about the own namespace follow: it is read once, and answers come from there until
-	 * the next modifying act, or until off. NULL where asking costs nothing.
+	 * on: many questions about the own namespace follow: it is read once, and answers come from there
+	 * until the next modifying act, or until off. NULL where asking costs nothing.
 	 */
 	void (*survey)(struct kernel *k, bool on);
 	void (*free)(struct kernel *k);

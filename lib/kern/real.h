@@ -24,7 +24,7 @@ struct real {
 	int *doomed;       /* ifindexes of links that the next sweep deletes */
 	size_t doomed_count;
 	unsigned no_leaf; /* kinds of leaf, one bit each, that the kernel has not */
-	double tick_ns; /* of tc's buckets */
+	double tick_ns;   /* of tc's buckets */
 	char uuid[UUID_MAX];
 };
 

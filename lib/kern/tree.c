@@ -389,7 +389,8 @@ static int leaf_send(struct act *a, const struct leaf *leaf, bool fresh)
 	return act_send(a, msg);
 }
 
-/* The first kind that the kernel has. It loads what is a module: what is not there now is not asked for again. */
+/* The first kind that the kernel has. It loads what is a module: what is not there now is not asked for
+ * again. */
 static int leaf_make(struct act *a, bool below)
 {
 	bool segment = act_shape(a)->segment;
