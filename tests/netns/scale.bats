@@ -16,7 +16,10 @@ setup() {
 	scale_files 0 $COUNT
 	start
 }
-teardown() { vt_cleanup; }
+teardown() {
+	tail -n 5 "$VT_DIR/log" >&2 # shown when a test fails
+	vt_cleanup
+}
 
 # at_most FIGURE CONTROL TIMES
 at_most() {
