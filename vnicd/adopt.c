@@ -355,6 +355,7 @@ int adopt_all(struct daemon *d, struct err *e)
 
 	d->starting = true;
 	begin(&a, d);
+	observe_survey(d, HASH_CNT(hh_n, d->by_n) >= OBSERVE_MANY);
 	r = gather(&a, e);
 	if (r == 0) {
 		sweep(&a);
@@ -364,6 +365,7 @@ int adopt_all(struct daemon *d, struct err *e)
 	d->starting = false;
 	if (r == 0)
 		r = sweep_rest(&a, e);
+	observe_survey(d, false);
 	log_info(NULL, "adopted %u links with %lu modifying acts", HASH_CNT(hh_n, d->by_n),
 		 apply_acts(d->kernel) - acts);
 	end(&a);

@@ -89,6 +89,12 @@ int observe_vlink(struct daemon *d, const struct vlink *v, const char *zone, str
 	return r;
 }
 
+void observe_survey(struct daemon *d, bool on)
+{
+	if (d->kernel->ops->survey)
+		d->kernel->ops->survey(d->kernel, on);
+}
+
 int observe_hook(struct daemon *d, int parent, bool *ret, struct err *e)
 {
 	return d->kernel->ops->observe_hook(d->kernel, parent, ret, e);

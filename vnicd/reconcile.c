@@ -87,6 +87,7 @@ static int run(struct daemon *d, struct change *changes, size_t count, bool begu
 
 	if (r < 0)
 		return r;
+	observe_survey(d, count >= TXN_MANY);
 	for (size_t i = 0; i < count; i++)
 		if (changes[i].old)
 			sampler_collect(d, changes[i].old);

@@ -56,6 +56,11 @@ struct kernel_ops {
 	int (*isolated)(struct kernel *k, int (*cb)(uint32_t n, void *arg), void *arg, struct err *e);
 	/* How a link of the own namespace answers and asks by ARP; ifindex 0: a new one. */
 	int (*arp)(struct kernel *k, int ifindex, struct arp *ret, struct err *e);
+	/*
+	 * on: many questions about the own namespace follow: it is read once, and answers come from there
+	 * until the next modifying act, or until off. NULL where asking costs nothing.
+	 */
+	void (*survey)(struct kernel *k, bool on);
 	void (*free)(struct kernel *k);
 };
 

@@ -2,6 +2,8 @@
 /* Sees one node as the kernel has it: its link, its trees, its hooks. Changes nothing, keeps nothing. */
 #include "lib/kern/real.h"
 
+#include "lib/kern/view.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -45,7 +47,9 @@ static int try_one(struct look *l, struct nl_sock *sk, const struct port *port, 
 
 	if (by_index ? !port->ifindex : !port->name[0])
 		return -ENODEV;
-	rc = link_get(sk, by_index ? port->ifindex : 0, by_index ? NULL : port->name, &l->found, &x);
+	rc = view_link(l->r, sk, by_index ? port->ifindex : 0, port->name, &l->found);
+	if (rc == VIEW_NONE)
+		rc = link_get(sk, by_index ? port->ifindex : 0, by_index ? NULL : port->name, &l->found, &x);
 	if (!rc && !is_ours(l, &l->found.sys, ifb))
 		rc = -ENODEV;
 	return rc;
@@ -71,7 +75,11 @@ static int try_alias(struct look *l, struct nl_sock *sk)
 
 	if (!kind[0])
 		return -ENODEV;
-	rc = link_each(sk, kind, match_alias, l, &x);
+	rc = view_marked(l->r, sk, l->key->n, &l->found.sys.ifindex);
+	if (rc == VIEW_NONE)
+		rc = link_each(sk, kind, match_alias, l, &x);
+	else if (!rc)
+		rc = 1;
 	if (rc < 0)
 		return rc;
 	/* The list has no IPv6 settings: the one link is asked again. */

@@ -20,10 +20,12 @@ struct real {
 	struct nl_sock *events;
 	struct genl *ethtool; /* NULL where the kernel has no such family */
 	struct bpf *bpf;
-	int *doomed; /* ifindexes of links that the next sweep deletes */
+	struct view *view; /* while many links are looked at */
+	int *doomed;       /* ifindexes of links that the next sweep deletes */
 	size_t doomed_count;
 	bool hears_routes;
-	double tick_ns; /* of tc's buckets */
+	unsigned no_leaf; /* kinds of leaf, one bit each, that the kernel has not */
+	double tick_ns;   /* of tc's buckets */
 	char uuid[UUID_MAX];
 };
 
@@ -102,7 +104,7 @@ int tree_drain(struct act *a);
 int tree_observe(const struct real *r, struct nl_sock *sk, int ifindex, uint32_t mtu,
 		 const struct shape *want, struct tree *ret, struct extack *x);
 /* What the leaf of our tree on a link dropped; 0 when there is none. */
-int tree_drops(struct nl_sock *sk, int ifindex, uint64_t *ret, struct extack *x);
+int tree_drops(const struct real *r, struct nl_sock *sk, int ifindex, uint64_t *ret, struct extack *x);
 double tree_tick_ns(void);
 
 /* isolate.c */
@@ -136,5 +138,7 @@ int real_speed(struct kernel *k, int ifindex, uint64_t *bps, int *duplex);
 int real_marked(struct kernel *k, const char *const *zones,
 		int (*cb)(const struct port *port, uint32_t n, enum link_class class, void *arg), void *arg,
 		struct err *e);
+/* view.c */
+void real_survey(struct kernel *k, bool on);
 /* events.c */
 int events_open(struct nl_sock **ret, struct err *e);
