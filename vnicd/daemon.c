@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Opens and closes the daemon's parts in order. Serves nobody: that is server.c's. */
 #include "vnicd/adopt.h"
+#include "vnicd/machine.h"
 #include "vnicd/log.h"
 #include "vnicd/mend.h"
 #include "vnicd/observe.h"
@@ -70,6 +71,8 @@ static int open_all(struct daemon *d, struct err *e)
 		r = observe_links(d, e);
 	if (r == 0)
 		r = world_load(d, e);
+	if (r == 0)
+		r = machine_adopt(d, e);
 	return r < 0 ? r : adopt_all(d, e);
 }
 
