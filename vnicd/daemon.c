@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Opens and closes the daemon's parts in order. Serves nobody: that is server.c's. */
 #include "vnicd/adopt.h"
-#include "vnicd/machine.h"
 #include "vnicd/log.h"
+#include "vnicd/machine.h"
 #include "vnicd/mend.h"
 #include "vnicd/observe.h"
 #include "vnicd/sampler.h"

@@ -15,7 +15,8 @@
 /* What state.db says while the machine has no id; "" is a state.db that never knew of one. */
 #define NO_MACHINE "-"
 
-static const sd_id128_t our_app = SD_ID128_MAKE(6f, 1c, 8e, 52, 0b, d9, 4a, 37, 9d, 24, e1, 70, c5, 5a, 83, b6);
+static const sd_id128_t our_app =
+	SD_ID128_MAKE(6f, 1c, 8e, 52, 0b, d9, 4a, 37, 9d, 24, e1, 70, c5, 5a, 83, b6);
 
 static_assert(IFNAMSIZ == sizeof(our_app.bytes), "a name and its try make an application's id");
 
