@@ -6,6 +6,7 @@
 #include "vnicd/adopt.h"
 
 #include "vnicd/apply.h"
+#include "vnicd/isolate.h"
 #include "vnicd/log.h"
 #include "vnicd/observe.h"
 #include "vnicd/reconcile.h"
@@ -276,6 +277,24 @@ static void adopt_link(struct adopt *a, struct vlink *v)
 	}
 }
 
+static bool half_done(struct adopt *a, uint32_t n)
+{
+	return !a->new_world && (intent_of(a, n, "move") || intent_of(a, n, "rename"));
+}
+
+/* Names may have gone from one link to the next: they go back last first, so that each finds its own free. */
+static void adopt_half_done(struct adopt *a)
+{
+	struct intent *i = NULL;
+
+	while ((i = (struct intent *)utarray_prev(a->intents, i))) {
+		struct vlink *v = half_done(a, i->n) ? vlink_by_n(a->d, i->n) : NULL;
+
+		if (v)
+			adopt_link(a, v);
+	}
+}
+
 static int by_number(struct vlink *x, struct vlink *y)
 {
 	return x->s.n < y->s.n ? -1 : x->s.n > y->s.n;
@@ -291,9 +310,11 @@ static int adopt_in_order(struct adopt *a, struct err *e)
 	if (r < 0)
 		return r;
 	a->new_world = strcmp(before, d->world) != 0;
+	adopt_half_done(a);
 	HASH_SRT(hh_n, d->by_n, by_number);
 	HASH_ITER (hh_n, d->by_n, v, next)
-		adopt_link(a, v);
+		if (!half_done(a, v->s.n))
+			adopt_link(a, v);
 	if (a->new_world)
 		r = store_world_put(d->store, d->world, e);
 	if (r == 0 && utarray_len(a->intents))
@@ -322,6 +343,7 @@ static void end(struct adopt *a)
 static int sweep_rest(struct adopt *a, struct err *e)
 {
 	sweep_pins(a);
+	isolate_sweep(a->d);
 	return observe_steers(a->d, sweep_steer, a, e);
 }
 
@@ -331,6 +353,7 @@ int adopt_all(struct daemon *d, struct err *e)
 	unsigned long acts = apply_acts(d->kernel);
 	int r;
 
+	d->starting = true;
 	begin(&a, d);
 	r = gather(&a, e);
 	if (r == 0) {
@@ -338,6 +361,7 @@ int adopt_all(struct daemon *d, struct err *e)
 		count_hooks(&a);
 		r = adopt_in_order(&a, e);
 	}
+	d->starting = false;
 	if (r == 0)
 		r = sweep_rest(&a, e);
 	log_info(NULL, "adopted %u links with %lu modifying acts", HASH_CNT(hh_n, d->by_n),

@@ -96,10 +96,18 @@ static void note_place(struct daemon *d, const struct vlink *v, json_t *notes)
 	char over[IFNAMSIZ];
 
 	vlink_over(d, v, over);
-	if (v->s.class == CLASS_VNIC && !v->s.over && !prop_zone(&v->props)[0])
+	if (v->s.class != CLASS_VNIC || v->s.over || prop_zone(&v->props)[0])
+		return;
+	if (prop_isolate(&v->props))
+		note(notes, "note",
+		     "this host and %s cannot reach each other over %s: between their addresses traffic "
+		     "stays in this "
+		     "host, uncapped (use -p zone=NAME)",
+		     v->s.name, over);
+	else
 		note(notes, "note",
 		     "%s is in %s's namespace: addresses in %s's subnet bypass it, uncapped (use -p "
-		     "zone=NAME); "
+		     "zone=NAME or isolate=on); "
 		     "this host and %s cannot reach each other over %s",
 		     v->s.name, over, over, v->s.name, over);
 }
@@ -435,7 +443,8 @@ static int build_change(struct daemon *d, const json_t *c, edit_fn *edit, struct
 		return r;
 	if (strcmp(prop_zone(&ret->new->props), prop_zone(&ret->old->props)) != 0)
 		ret->new->moved = false;
-	if (strcmp(vlink_zone(ret->new), vlink_zone(ret->old)) != 0)
+	if (strcmp(vlink_zone(ret->new), vlink_zone(ret->old)) != 0 ||
+	    prop_isolate(&ret->new->props) != prop_isolate(&ret->old->props))
 		note_place(d, ret->new, notes);
 	return 0;
 }
@@ -721,11 +730,28 @@ static int stage_props(struct batch *b, const json_t *params, edit_fn *edit, str
 	return stage_change(b, change, r, e);
 }
 
+/* A name that another link of the batch still has is free in time only when that link's turn comes first. */
+static int check_turn(struct batch *b, const struct change *rename, struct err *e)
+{
+	size_t turn = rename->old->staged ? rename->old->staged - 1 : b->count;
+
+	for (size_t i = turn + 1; i < b->count; i++)
+		if (b->items[i].old && !strcmp(b->items[i].old->s.name, rename->new->s.name))
+			return err_user(e, -EBUSY, rename->old->s.name,
+					"%s becomes free later in this batch than %s is first named: "
+					"rename it by another command",
+					rename->new->s.name, rename->old->s.name);
+	hurry(b, rename->new);
+	return 0;
+}
+
 static int stage_rename(struct batch *b, const json_t *params, struct err *e)
 {
 	struct change change = {0};
 	int r = build_rename(b->d, params, &change, b->notes, e);
 
+	if (r == 0)
+		r = check_turn(b, &change, e);
 	return stage_change(b, change, r, e);
 }
 

@@ -256,12 +256,26 @@ int check_rename(struct daemon *d, const struct vlink *v, const struct vlink *ol
 	return r == -ENOENT ? 0 : r;
 }
 
+static int check_isolate(const struct vlink *v, struct err *e)
+{
+	const char *zone = prop_zone(&v->props);
+
+	if (!prop_isolate(&v->props) || !zone[0])
+		return 0;
+	return err_user(
+		e, -EINVAL, v->s.name,
+		"in zone %s it is isolated already: use isolate=off, or no zone (reset-linkprop -p zone)",
+		zone);
+}
+
 int check_props(struct daemon *d, const struct vlink *v, const struct vlink *old, struct err *e)
 {
 	int r = v->s.class == CLASS_VNIC ? check_vnic_mtu(d, v, e) : check_stub_mtu(d, v, e);
 
 	if (r == 0)
 		r = check_percent(d, v, e);
+	if (r == 0)
+		r = check_isolate(v, e);
 	if (r == 0 && (!old || strcmp(prop_zone(&old->props), prop_zone(&v->props)) != 0))
 		r = check_place(d, v, e);
 	return r;

@@ -7,6 +7,7 @@
 
 #include "vnicd/apply.h"
 #include "vnicd/fault.h"
+#include "vnicd/isolate.h"
 #include "vnicd/observe.h"
 #include "vnicd/sampler.h"
 #include "vnicd/save.h"
@@ -39,6 +40,8 @@ static void item_commit(struct daemon *d, struct item *it)
 {
 	struct change *c = &it->c;
 
+	if (c->old && c->new)
+		sampler_renamed(d, c->old->s.name, c->new->s.name);
 	if (c->old && !c->new)
 		txn_count_steered(d, c->old->hook, -1);
 	if (c->new) {
@@ -105,6 +108,7 @@ static int run(struct daemon *d, struct change *changes, size_t count, bool begu
 		txn_commit(&t);
 	txn_refresh(&t);
 	txn_done(&t);
+	isolate_settle(d);
 	if (count >= TXN_MANY)
 		malloc_trim(0); /* a large batch must not leave its memory behind */
 	return r;
@@ -134,6 +138,7 @@ int reconcile_store(struct daemon *d, struct vlink *old, struct vlink *new, stru
 		return r;
 	memcpy(new->counters, old->counters, sizeof(new->counters));
 	new->hook = old->hook;
+	sampler_renamed(d, old->s.name, new->s.name);
 	world_remove(d, old);
 	world_add(d, new);
 	reconcile_link(d, new);

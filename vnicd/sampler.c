@@ -213,6 +213,21 @@ static void stream_gone(void *arg)
 	stream_free(arg);
 }
 
+/* Who looks at a link goes on to when it gets another name. */
+void sampler_renamed(struct daemon *d, const char *old, const char *new)
+{
+	struct stream *s;
+	size_t i;
+	json_t *n;
+
+	if (!strcmp(old, new))
+		return;
+	DL_FOREACH (d->streams, s)
+		json_array_foreach (s->names, i, n)
+			if (!strcmp(json_string_value(n), old))
+				json_array_set_new(s->names, i, json_string(new));
+}
+
 static int stream_tick(sd_event_source *source, uint64_t usec, void *arg)
 {
 	struct stream *s = arg;

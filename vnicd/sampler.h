@@ -10,5 +10,7 @@ struct call;
 void sampler_collect(struct daemon *d, struct vlink *v);
 /* ShowStats: one reply, or a stream when the call has more. */
 void sampler_show(struct daemon *d, struct call *c);
+/* A link was renamed: streams that asked for it by name follow. */
+void sampler_renamed(struct daemon *d, const char *old, const char *new);
 /* Before the daemon goes: the counters of all links into the store. */
 void sampler_save(struct daemon *d);

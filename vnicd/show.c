@@ -133,22 +133,37 @@ static void no_such(struct call *c, const char *name, const char *what)
 	call_fail(c, &e);
 }
 
-/* A list of rows under key is the reply; a name that matched nothing is an error. */
-static void reply_rows(struct call *c, const char *key, json_t *rows, const char *name, const char *what)
-{
-	if (name && json_array_size(rows) == 0) {
-		json_decref(rows);
-		no_such(c, name, what);
-		return;
-	}
-	call_reply(c, json_pack("{s:o}", key, rows), false);
-}
-
 /* Is only what is stored asked for? Then links that last until the next boot are left out, and what only the
  * kernel knows has no key. */
 static bool persistent(struct call *c)
 {
 	return json_is_true(json_object_get(call_params(c), "persistent"));
+}
+
+/* A link that is there, and of which nothing is stored; what says why. */
+static const char *not_stored(struct daemon *d, const char *name)
+{
+	struct vlink *v = vlink_find(d, name);
+
+	if (v)
+		return v->s.temp ? "it is temporary: nothing of it is stored for good" : NULL;
+	return slink_by_name(d, name) ? "vnicd did not make it, and stores nothing of it" : NULL;
+}
+
+/* A list of rows under key is the reply; a name that matched nothing is an error. */
+static void reply_rows(struct daemon *d, struct call *c, const char *key, json_t *rows, const char *name,
+		       const char *what)
+{
+	if (name && json_array_size(rows) == 0) {
+		const char *why = persistent(c) ? not_stored(d, name) : NULL;
+		struct err e = {0};
+
+		json_decref(rows);
+		err_user(&e, -ENODEV, name, why ? "%s" : "no such %s", why ? why : what);
+		call_fail(c, &e);
+		return;
+	}
+	call_reply(c, json_pack("{s:o}", key, rows), false);
 }
 
 /* show-link */
@@ -240,7 +255,7 @@ void show_link(struct daemon *d, struct call *c)
 	HASH_ITER (hh_n, d->by_n, v, vnext)
 		if ((!name || !strcmp(name, v->s.name)) && !(kept && v->s.temp))
 			json_array_append_new(rows, (kept ? kept_link_row : vlink_link_row)(d, v));
-	reply_rows(c, "links", rows, name, "link");
+	reply_rows(d, c, "links", rows, name, "link");
 }
 
 /* show-phys */
@@ -280,7 +295,7 @@ void show_phys(struct daemon *d, struct call *c)
 			return;
 		}
 	}
-	reply_rows(c, "phys", rows, name, "physical link");
+	reply_rows(d, c, "phys", rows, name, "physical link");
 }
 
 /* show-vnic */
@@ -380,7 +395,7 @@ void show_vnic(struct daemon *d, struct call *c)
 		if (v->s.class == CLASS_VNIC && (!name || !strcmp(name, v->s.name)) &&
 		    (!link || !strcmp(link, vlink_over(d, v, over))) && !(kept && v->s.temp))
 			json_array_append_new(rows, (kept ? kept_vnic_row : vnic_row)(d, v));
-	reply_rows(c, "vnics", rows, name, link ? "VNIC on that link" : "VNIC");
+	reply_rows(d, c, "vnics", rows, name, link ? "VNIC on that link" : "VNIC");
 }
 
 /* show-etherstub */
@@ -428,7 +443,7 @@ void show_etherstub(struct daemon *d, struct call *c)
 		if (v->s.class == CLASS_ETHERSTUB && (!name || !strcmp(name, v->s.name)) &&
 		    !(kept && v->s.temp))
 			json_array_append_new(rows, (kept ? kept_stub_row : stub_row)(d, v));
-	reply_rows(c, "etherstubs", rows, name, "etherstub");
+	reply_rows(d, c, "etherstubs", rows, name, "etherstub");
 }
 
 /* show-linkprop */
@@ -455,6 +470,8 @@ static void effective(struct daemon *d, const struct vlink *v, enum prop_id id, 
 		snprintf(buf, size, "%u", mtu_now(d, v));
 	} else if (id == PROP_ZONE) {
 		snprintf(buf, size, "%s", vlink_zone(v));
+	} else if (id == PROP_ISOLATE) {
+		snprintf(buf, size, "%s", want_isolate(v) && v->trouble == TROUBLE_NONE ? "on" : "off");
 	} else {
 		enum prop_id asked = v->props.value[id] ? id : PROP_MAXBW;
 		struct bw bw = {.kind = BW_NONE};
@@ -482,6 +499,8 @@ static void default_of(struct daemon *d, const struct vlink *v, enum prop_id id,
 	buf[0] = '\0';
 	if (id == PROP_MTU)
 		snprintf(buf, size, "%u", want_mtu(d, &plain));
+	else if (id == PROP_ISOLATE)
+		snprintf(buf, size, "off");
 }
 
 static json_t *prop_row_of(struct daemon *d, const struct vlink *v, enum prop_id id)
@@ -606,5 +625,5 @@ void show_linkprop(struct daemon *d, struct call *c)
 		call_fail(c, &e);
 		return;
 	}
-	reply_rows(c, "props", p.rows, name, "link");
+	reply_rows(d, c, "props", p.rows, name, "link");
 }

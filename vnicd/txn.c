@@ -6,6 +6,7 @@
 #include "vnicd/txn.h"
 
 #include "vnicd/apply.h"
+#include "vnicd/isolate.h"
 #include "vnicd/log.h"
 #include "vnicd/observe.h"
 #include "vnicd/plan.h"
@@ -150,6 +151,9 @@ static int item_observe(struct txn *t, struct item *it, struct err *e)
 	if (old && it->c.new)
 		take_place(old, it->c.new);
 	txn_read_speed(t->d, txn_subject(&it->c));
+	/* What was not isolated was not looked at for it. */
+	if (want_isolate(txn_subject(&it->c)) && !(old && prop_isolate(&old->props)))
+		observe_arp(t->d, txn_subject(&it->c)->below->l.ifindex, &it->have);
 	want_node(t->d, txn_subject(&it->c), &it->have, &it->want);
 	/* By its user it may be called otherwise, and stays so. */
 	if (old && it->c.new && !strcmp(it->have.port.name, old->s.name))
@@ -160,6 +164,7 @@ static int item_observe(struct txn *t, struct item *it, struct err *e)
 		it->have.prog.present |= it->have.class == CLASS_VNIC && !it->have.link;
 		it->want.link = it->want.ifb = it->want.steer = false;
 		it->want.prog = (struct prog){0};
+		it->want.iso = ISO_OFF;
 		it->want.tx = it->want.rx = (struct tree){0};
 	}
 	/* An entry that leads to no ifb of ours any more is seen as none, and would swallow every frame. */
@@ -311,8 +316,11 @@ static int txn_check(struct txn *t, bool stay, struct err *e)
 
 static int txn_apply(struct txn *t, struct err *e)
 {
-	int r = apply_ops(t->d->kernel, &t->ops, e);
+	int r = isolate_remember(t->d, &t->ops, e);
 
+	if (r < 0)
+		return r;
+	r = apply_ops(t->d->kernel, &t->ops, e);
 	if (r < 0) {
 		/* What it did is taken back, but perhaps not what failed half-way. */
 		if (t->ops.count || t->from)
@@ -320,6 +328,9 @@ static int txn_apply(struct txn *t, struct err *e)
 		return r;
 	}
 	r = txn_check(t, true, e);
+	/* Of what was new the number is known only now. */
+	if (r == 0)
+		r = isolate_remember(t->d, &t->ops, e);
 	if (r < 0)
 		txn_undo(t);
 	return r;

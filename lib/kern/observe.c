@@ -123,6 +123,8 @@ static void fill_link(struct look *l)
 	ret->marked = l->marked;
 	ret->quiet = own && l->found.quiet;
 	if (own)
+		ret->arp = l->found.arp;
+	if (own)
 		fill_parent(l);
 }
 
@@ -202,6 +204,24 @@ static int see_ifb(struct look *l, struct err *e)
 	return rc ? real_fail(rc, ret->ifb_port.name, &x, e) : 0;
 }
 
+/* Only for those that it was asked for: others have none, and a look costs several dumps. */
+static int see_isolation(struct look *l, struct err *e)
+{
+	struct extack x = {};
+	int rc = 0;
+
+	if (l->key->iso == ISO_OFF)
+		return 0;
+	kern_real_hear_routes(&l->r->kernel);
+	if (l->ret->parent.ifindex)
+		rc = real_arp(&l->r->kernel, l->ret->parent.ifindex, &l->ret->parent_arp, NULL);
+	if (rc == -ENODEV)
+		rc = 0;
+	if (rc == 0)
+		rc = isolate_observe(l->r, l->ret, &x);
+	return rc ? real_fail(rc, l->key->port.name, &x, e) : 0;
+}
+
 int real_observe(struct kernel *k, const struct node *key, struct node *ret, struct err *e)
 {
 	struct node node = {
@@ -210,12 +230,16 @@ int real_observe(struct kernel *k, const struct node *key, struct node *ret, str
 	int rc;
 
 	node.port.ifindex = 0;
+	if (key->iso != ISO_OFF)
+		real_arp(k, 0, &node.arp, NULL);
 	node_ifb_name(key->n, node.ifb_port.name);
 	rc = see_zone(&l, e);
 	if (!rc && key->class == CLASS_VNIC) {
 		rc = see_ifb(&l, e);
 		if (!rc)
 			rc = see_steer(&l, e);
+		if (!rc)
+			rc = see_isolation(&l, e);
 	}
 	if (!rc)
 		*ret = node;

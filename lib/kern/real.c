@@ -101,6 +101,9 @@ static const struct row {
 	[OP_STEER_DEL] = {.fn = steer_del, .what = "stop steering its frames", .goes = true, .own = true},
 	[OP_HOOK_ADD] = {.fn = hook_add, .what = "attach the hook", .own = true},
 	[OP_HOOK_DEL] = {.fn = hook_del, .what = "detach the hook", .goes = true, .own = true},
+	[OP_ARP_SET] = {.fn = arp_set, .what = "set how it answers ARP", .own = true},
+	[OP_ISO_SET] = {.fn = iso_set, .what = "isolate it", .own = true},
+	[OP_ISO_DEL] = {.fn = iso_del, .what = "end its isolation", .goes = true, .own = true},
 };
 
 static bool is_gone(int rc)
@@ -206,6 +209,8 @@ static const struct kernel_ops real_ops = {
 	.marked = real_marked,
 	.pins = real_pins,
 	.steers = real_steers,
+	.isolated = real_isolated,
+	.arp = real_arp,
 	.free = real_free,
 };
 

@@ -22,6 +22,7 @@ struct real {
 	struct bpf *bpf;
 	int *doomed; /* ifindexes of links that the next sweep deletes */
 	size_t doomed_count;
+	bool hears_routes;
 	double tick_ns; /* of tc's buckets */
 	char uuid[UUID_MAX];
 };
@@ -62,6 +63,7 @@ int act_ifindex(struct act *a, int *ret);
 /* link.c */
 struct link_view {
 	struct sys_link sys;
+	struct arp arp;
 	bool quiet; /* no IPv6 address of its own; also where there is no IPv6 at all */
 };
 int link_view_parse(const struct nlmsghdr *h, struct link_view *ret);
@@ -102,6 +104,17 @@ int tree_observe(const struct real *r, struct nl_sock *sk, int ifindex, uint32_t
 /* What the leaf of our tree on a link dropped; 0 when there is none. */
 int tree_drops(struct nl_sock *sk, int ifindex, uint64_t *ret, struct extack *x);
 double tree_tick_ns(void);
+
+/* isolate.c */
+int arp_set(struct act *a);
+int iso_set(struct act *a);
+int iso_del(struct act *a);
+/* Fills ret->iso; its link has been seen. */
+int isolate_observe(struct real *r, struct node *ret, struct extack *x);
+int real_arp(struct kernel *k, int ifindex, struct arp *ret, struct err *e);
+int real_isolated(struct kernel *k, int (*cb)(uint32_t n, void *arg), void *arg, struct err *e);
+/* Whom a notification of a route or rule concerns (see kern_event), if any VNIC can be. */
+bool isolate_event(const struct nlmsghdr *h, int *ret_ifindex, bool *ret_routing);
 
 /* hook.c: operations that lib/bpf carries out. */
 int prog_add(struct act *a);

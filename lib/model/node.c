@@ -129,6 +129,13 @@ static bool ifb_equal(const struct node *a, const struct node *b)
 			   a->ifb_up == b->ifb_up && tree_equal(&a->rx, &b->rx));
 }
 
+/* ARP settings are of interest while they have to be strict; afterwards others' wishes are theirs. */
+static bool iso_equal(const struct node *a, const struct node *b)
+{
+	return a->iso == b->iso &&
+	       (a->iso == ISO_OFF || (arp_equal(a->arp, b->arp) && arp_equal(a->parent_arp, b->parent_arp)));
+}
+
 const char *node_differs(const struct node *a, const struct node *b)
 {
 	const char *link = link_differs(a, b);
@@ -139,6 +146,7 @@ const char *node_differs(const struct node *a, const struct node *b)
 	       : !tree_equal(&a->tx, &b->tx)     ? "tx tree"
 	       : !ifb_equal(a, b)                ? "rx tree"
 	       : a->steer != b->steer            ? "steering"
+	       : !iso_equal(a, b)                ? "isolation"
 						 : "nothing";
 }
 

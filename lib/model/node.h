@@ -6,6 +6,7 @@
 #pragma once
 
 #include "lib/base/units.h"
+#include "lib/model/isolate.h"
 
 #include <net/if.h>
 #include <stdbool.h>
@@ -61,6 +62,9 @@ struct prog {
 	bool clsact;         /* how they are attached when they are: no matter afterwards */
 };
 
+/* The rules and the routing table of an isolated VNIC; STALE: not what its addresses need. */
+enum iso { ISO_OFF, ISO_STALE, ISO_ON };
+
 struct node {
 	uint32_t n; /* row number in state.db; the ifb is vi<N> */
 	enum link_class class;
@@ -80,6 +84,10 @@ struct node {
 
 	struct prog prog;
 	struct tree tx; /* on the VNIC */
+
+	enum iso iso;          /* of a key: is there to be anything to look at? */
+	struct arp arp;        /* of a link that is not there: what it will have */
+	struct arp parent_arp; /* both seen with iso only */
 
 	bool ifb;
 	struct port ifb_port;

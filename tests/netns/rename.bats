@@ -109,6 +109,61 @@ refused() {
 		complain "$(adm show-vnic)"
 }
 
+# Names and MACs side by side: who is who.
+who() { adm show-vnic -o link,macvalue | tail -n +2 | sed -E 's/ +02:08:20:00:00:0/=/' | paste -sd' '; }
+
+@test "in a batch: names go from one to the next, as far as each is free in its turn" {
+	local before
+
+	adm create-vnic -l eth0 -m $MAC vnic1 2>/dev/null
+	adm create-vnic -l eth0 -m 02:08:20:00:00:02 vnic2 2>/dev/null
+	printf '%s\n' 'rename-link vnic1 web0' 'rename-link vnic2 vnic1' | adm -b -
+	[[ $(who) == 'web0=1 vnic1=2' ]] || complain "$(who)"
+	printf '%s\n' 'delete-vnic web0' 'rename-link vnic1 web0' | adm -b -
+	[[ $(who) == 'web0=2' ]] || complain "$(who)"
+	adm create-vnic -l eth0 -m $MAC vnic1 2>/dev/null
+	before=$(dump)
+	run adm -b - <<<$'rename-link vnic1 tmp0\nrename-link web0 vnic1\nrename-link tmp0 web0'
+	[[ $status == 1 && $output == "vnicadm: -:3: tmp0: web0 becomes free later in this batch than tmp0 is first named: rename it by another command" ]] ||
+		complain "$status: $output"
+	same 'a swap that is refused' "$before" "$(dump)"
+	run adm -b - <<<$'set-linkprop -p mtu=1400 vnic1\ndelete-vnic web0\nrename-link vnic1 web0'
+	[[ $status == 1 && $output == *':3: vnic1: web0 becomes free later in this batch'* ]] || complain "$status: $output"
+	same 'a deletion that comes too late' "$before" "$(dump)"
+}
+
+adm_lines() { printf '%s\n' "$@" | adm -b -; }
+batch() { adm_lines "$@" 2>/dev/null; }
+
+@test "a batch of names, killed and failing at every step" {
+	local chain back
+
+	batch "create-vnic -l eth0 -m $MAC vnic1" 'create-vnic -l eth0 -m 02:08:20:00:00:02 web0'
+	chain="batch 'rename-link web0 web1' 'rename-link vnic1 web0'"
+	back="batch 'rename-link web0 vnic1' 'rename-link web1 web0'"
+	kill_every_step 'chain' "$chain" "$back"
+	fail_every_step 'chain' "${chain/batch/adm_lines}" "$back"
+	kill_every_step 'name of one that goes' "batch 'delete-vnic web0' 'rename-link vnic1 web0'" \
+		"batch 'rename-link web0 vnic1' 'create-vnic -l eth0 -m 02:08:20:00:00:02 web0'"
+}
+
+@test "renamed and moved in one batch, killed and failing at every step" {
+	adm create-vnic -l eth0 -m $MAC -p maxbw=50G vnic1 2>/dev/null
+	kill_every_step 'rename and move' "batch 'rename-link vnic1 web0' 'set-linkprop -p zone=${VT}z1 web0'" \
+		"batch 'reset-linkprop -p zone web0' 'rename-link web0 vnic1'"
+	fail_every_step 'rename and move' "adm_lines 'rename-link vnic1 web0' 'set-linkprop -p zone=${VT}z1 web0'" \
+		"batch 'reset-linkprop -p zone web0' 'rename-link web0 vnic1'"
+}
+
+@test "who watches its counters goes on to" {
+	adm create-vnic -l eth0 vnic1 2>/dev/null
+	vt_bg in_ns_to "$VT_DIR/watch" h "$VNICADM" show-link -s -i 1 vnic1
+	sleep 1.5
+	adm rename-link vnic1 web0
+	vt_until 30 grep -q ^web0 "$VT_DIR/watch" || complain "$(cat "$VT_DIR/watch")"
+	vt_stop "$VT_PID"
+}
+
 @test "killed and failing at every step" {
 	adm create-vnic -l eth0 -m $MAC -p "maxbw=50G,zone=${VT}z1" vnic1
 	kill_every_step 'rename' 'adm rename-link vnic1 web0' 'adm rename-link web0 vnic1'

@@ -99,6 +99,16 @@ is() { [[ $1 == "$2" ]] || complain "is: $1" "should be: $2"; }
 	is "$(vnics -o link,bandwidth)" 'vnic1 max=1M'
 }
 
+@test "-P of a link of which nothing is stored" {
+	adm create-vnic -t -l eth0 vnic1 2>/dev/null
+	for verb in show-link show-vnic show-linkprop; do
+		refused 'vnic1: it is temporary: nothing of it is stored for good' "$verb" -P vnic1
+		refused 'nosuch: no such '"$([[ $verb == show-vnic ]] && echo VNIC || echo link)" "$verb" -P nosuch
+	done
+	refused 'eth0: vnicd did not make it, and stores nothing of it' show-link -P eth0
+	refused 'eth0: vnicd did not make it, and stores nothing of it' show-linkprop -P eth0
+}
+
 @test "-P with what does not go with it" {
 	run adm show-link -P -s
 	[[ $status == 1 && $output == *'-P cannot be used with -s'* ]]
@@ -111,6 +121,9 @@ is() { [[ $1 == "$2" ]] || complain "is: $1" "should be: $2"; }
 	kill_every_step 'set -t' 'adm set-linkprop -t -p maxbw=60G vnic1' 'adm set-linkprop -p maxbw=50G vnic1'
 	kill_every_step 'create -t' 'adm create-vnic -t -l eth0 -m 02:08:20:00:00:02 -p maxbw=1G vnic2 2>/dev/null' \
 		'adm delete-vnic vnic2'
+	kill_every_step 'create-etherstub -t' 'adm create-etherstub -t stub0' 'adm delete-etherstub stub0'
+	kill_every_step 'reset -t' 'adm reset-linkprop -t -p maxbw vnic1' 'adm set-linkprop -p maxbw=50G vnic1'
+	fail_every_step 'set -t' 'adm set-linkprop -t -p maxbw=60G vnic1' 'adm set-linkprop -p maxbw=50G vnic1'
 }
 
 @test "a state.db of the version before" {

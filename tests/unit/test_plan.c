@@ -15,10 +15,10 @@
 #define PARENT 7
 
 struct look {
-	const char *zone;
-	uint64_t rx, tx; /* 0 none, 1 blocked */
+	const char *zone, *name; /* name NULL: vnic3 */
+	uint64_t rx, tx;         /* 0 none, 1 blocked */
 	uint32_t mtu;
-	bool there, down;
+	bool there, down, isolated;
 };
 
 static const struct look looks[] = {
@@ -31,6 +31,9 @@ static const struct look looks[] = {
 	{.there = true, .zone = "b", .mtu = 1500, .rx = 1, .tx = 1},
 	{.there = true, .zone = "", .mtu = 1500, .rx = 1, .tx = 10000000, .down = true},
 	{.there = true, .zone = "a", .mtu = 1500, .rx = 10000000, .tx = 1},
+	{.there = true, .zone = "a", .name = "web0", .mtu = 1500, .rx = 10000000, .tx = 1},
+	{.there = true, .zone = "", .name = "web0", .mtu = 1400, .down = true},
+	{.there = true, .zone = "", .mtu = 1500, .rx = 10000000, .isolated = true},
 };
 #define LOOKS (sizeof(looks) / sizeof(*looks))
 
@@ -45,7 +48,7 @@ static struct node node_of(const struct look *k)
 	struct node n = {.n = 3, .class = CLASS_VNIC, .mac = {{2, 8, 0x20, 1, 2, 3}}};
 
 	snprintf(n.kind, sizeof(n.kind), "macvlan");
-	snprintf(n.port.name, sizeof(n.port.name), "vnic3");
+	snprintf(n.port.name, sizeof(n.port.name), "%s", k->name ? k->name : "vnic3");
 	snprintf(n.parent.name, sizeof(n.parent.name), "eth0");
 	n.parent.ifindex = PARENT;
 	node_ifb_name(3, n.ifb_port.name);
@@ -55,6 +58,10 @@ static struct node node_of(const struct look *k)
 	n.link = n.marked = true;
 	n.quiet = !k->zone[0];
 	n.up = !k->down;
+	if (k->isolated) {
+		n.iso = ISO_ON;
+		n.arp = n.parent_arp = arp_strict((struct arp){0});
+	}
 	n.mtu = k->mtu;
 	tree_of_rate(&n.tx, k->tx, k->mtu);
 	tree_of_rate(&n.rx, k->rx, k->mtu);
@@ -212,6 +219,22 @@ START_TEST(a_cap_that_goes_is_drained_first)
 }
 END_TEST
 
+/* The zone it comes to must not see its old name, and nothing of it is made again for a name. */
+START_TEST(a_name_is_one_operation_and_comes_before_the_move)
+{
+	struct node have = node_of(&looks[8]), there = node_of(&looks[9]), here = node_of(&looks[10]);
+	struct op_list ops = {0};
+
+	ck_assert_int_eq(plan_node(&there, &have, &ops), 0);
+	ck_assert_uint_eq(ops.count, 1);
+	ck_assert_int_eq(ops.ops[0].kind, OP_LINK_RENAME);
+	op_list_free(&ops);
+	ck_assert_int_eq(plan_node(&here, &have, &ops), 0);
+	ck_assert_uint_lt(index_of(&ops, OP_LINK_RENAME, ON_LINK), index_of(&ops, OP_LINK_MOVE, ON_LINK));
+	op_list_free(&ops);
+}
+END_TEST
+
 START_TEST(a_new_rate_is_set_in_place)
 {
 	struct node have = node_of(&looks[3]), want = node_of(&looks[3]);
@@ -332,7 +355,8 @@ START_TEST(every_op_has_its_text_and_inverse)
 	fclose(out);
 	ck_assert_uint_gt(size, 10);
 	ck_assert_ptr_null(strchr(text, '\n'));
-	ck_assert(!strncmp(text, "ip ", 3) || !strncmp(text, "tc ", 3) || text[0] == '#');
+	ck_assert(!strncmp(text, "ip ", 3) || !strncmp(text, "tc ", 3) || !strncmp(text, "sysctl ", 7) ||
+		  text[0] == '#');
 	free(text);
 	if (!op_inverse(&op, &inverse)) {
 		ck_assert(one_way[0] == op.kind || one_way[1] == op.kind || one_way[2] == op.kind);
@@ -366,6 +390,7 @@ START_TEST(texts_are_the_commands_a_person_would_type)
 		 "3028 "
 		 "cburst 3028 quantum 1514"},
 		{OP_LINK_DEL, ON_LINK, "ip -n a link del dev vnic3"},
+		{OP_LINK_RENAME, ON_LINK, "ip -n a link set dev vnic3 name web0"},
 	};
 	struct node n = node_of(&looks[3]);
 
@@ -376,6 +401,8 @@ START_TEST(texts_are_the_commands_a_person_would_type)
 		size_t size;
 		FILE *out = open_memstream(&text, &size);
 
+		if (op.kind == OP_LINK_RENAME)
+			snprintf(op.to.port.name, sizeof(op.to.port.name), "web0");
 		op_text(&op, out);
 		fclose(out);
 		ck_assert_str_eq(text, rows[i].text);
@@ -424,6 +451,7 @@ static Suite *suite(void)
 	tcase_add_test(t, the_queue_is_ready_for_the_larger_frame);
 	tcase_add_test(t, caps_stand_before_the_link_is_up);
 	tcase_add_test(t, a_cap_that_goes_is_drained_first);
+	tcase_add_test(t, a_name_is_one_operation_and_comes_before_the_move);
 	tcase_add_test(t, a_new_rate_is_set_in_place);
 	tcase_add_test(t, texts_are_the_commands_a_person_would_type);
 	tcase_add_test(t, shapes_keep_their_promises);

@@ -361,6 +361,74 @@ START_TEST(locked)
 }
 END_TEST
 
+START_TEST(link_lifetimes)
+{
+	struct store_link stub = {.class = CLASS_ETHERSTUB, .mac_type = MAC_RANDOM, .temp = true};
+	struct store_link on = {.class = CLASS_VNIC, .mac_type = MAC_RANDOM, .temp = true};
+
+	snprintf(stub.name, sizeof(stub.name), "stub0");
+	snprintf(on.name, sizeof(on.name), "vnic1");
+	OK(store_link_put(s, &stub, &e));
+	on.over = stub.n;
+	OK(store_link_put(s, &on, &e));
+	OK(store_prop_put(s, on.n, "mtu", "1400", store_boot(s), &e));
+	reopen();
+	ck_assert_int_eq(links().count, 2);
+	ck_assert(links().last.temp);
+	s = store_close(s);
+	edit("UPDATE link SET boot = '00000000-0000-0000-0000-000000000000'");
+	OK(store_open(dir, &s, &e));
+	ck_assert_int_eq(links().count, 0);
+	ck_assert_str_eq(props(on.n).text, "");
+	/* A number is in the kernel's objects, and not given twice even then. */
+	ck_assert_uint_gt(add("vnic1", 0), on.n);
+}
+END_TEST
+
+/* The tables as version 1 had them, with a link, a property and a counter in them. */
+static const char version_1[] =
+	"PRAGMA application_id = 1986947427; PRAGMA user_version = 1;"
+	"CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;"
+	"CREATE TABLE ident (id INTEGER PRIMARY KEY AUTOINCREMENT, bus TEXT NOT NULL,"
+	"  perm_mac BLOB NOT NULL CHECK (length(perm_mac) = 6), name TEXT NOT NULL) STRICT;"
+	"CREATE TABLE link (n INTEGER PRIMARY KEY AUTOINCREMENT,"
+	"  class TEXT NOT NULL CHECK (class IN ('vnic', 'etherstub')), name TEXT NOT NULL UNIQUE,"
+	"  parent INTEGER REFERENCES ident (id), over INTEGER REFERENCES link (n),"
+	"  mac_type TEXT NOT NULL CHECK (mac_type IN ('auto', 'random', 'fixed')),"
+	"  mac BLOB NOT NULL CHECK (length(mac) = 6),"
+	"  down INTEGER NOT NULL CHECK (down IN (0, 1))) STRICT;"
+	"CREATE INDEX link_over ON link (over);"
+	"CREATE TABLE prop (n INTEGER NOT NULL REFERENCES link (n) ON DELETE CASCADE, key TEXT NOT NULL,"
+	"  boot TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (n, key, boot)) STRICT, WITHOUT ROWID;"
+	"CREATE TABLE counter (n INTEGER NOT NULL REFERENCES link (n) ON DELETE CASCADE, id TEXT NOT NULL,"
+	"  base INTEGER NOT NULL, last INTEGER NOT NULL, PRIMARY KEY (n, id)) STRICT, WITHOUT ROWID;"
+	"CREATE TABLE intent (id INTEGER PRIMARY KEY, n INTEGER NOT NULL, kind TEXT NOT NULL,"
+	"  name TEXT NOT NULL, mac BLOB NOT NULL CHECK (length(mac) = 6), zone TEXT NOT NULL) STRICT;"
+	"INSERT INTO meta VALUES ('uuid', '11111111-2222-3333-4444-555555555555');"
+	"INSERT INTO link VALUES (41, 'vnic', 'vnic1', NULL, NULL, 'fixed', x'020820010203', 1);"
+	"INSERT INTO prop VALUES (41, 'mtu', '', '1400');"
+	"INSERT INTO counter VALUES (41, 'ipackets', 7, 5)";
+
+START_TEST(version_1_is_taken_over)
+{
+	char path[128];
+
+	s = store_close(s);
+	snprintf(path, sizeof(path), "%s/state.db", dir);
+	ck_assert_int_eq(unlink(path), 0);
+	edit(version_1);
+	OK(store_open(dir, &s, &e));
+	ck_assert_str_eq(store_uuid(s), "11111111-2222-3333-4444-555555555555");
+	ck_assert_int_eq(links().count, 1);
+	ck_assert_str_eq(links().last.name, "vnic1");
+	ck_assert(links().last.down && !links().last.temp);
+	ck_assert_str_eq(props(41).text, "mtu=1400 ");
+	ck_assert_uint_eq(add("vnic2", 0), 42);
+	reopen();
+	ck_assert_int_eq(links().count, 2);
+}
+END_TEST
+
 /* What a file is made into before it is opened, and how that is refused. */
 static const struct {
 	const char *sql;
@@ -368,7 +436,7 @@ static const struct {
 	const char *text;
 } strange[] = {
 	{"PRAGMA user_version = 99", -EPROTO,
-	 "schema version 99, this vnicd knows versions up to 2: install the newer vnicd again"},
+	 "schema version 99, this vnicd knows versions up to 3: install the newer vnicd again"},
 	{"PRAGMA application_id = 7", -EINVAL,
 	 "not a file of vnicd: move it away, or give another --state-dir"},
 	{"DROP TABLE prop", -EIO, "no such table: prop"},
@@ -470,6 +538,8 @@ int main(void)
 	tcase_add_test(t, delete_cascades);
 	tcase_add_test(t, idents);
 	tcase_add_test(t, property_lifetimes);
+	tcase_add_test(t, link_lifetimes);
+	tcase_add_test(t, version_1_is_taken_over);
 	tcase_add_test(t, intents);
 	tcase_add_test(t, killed_in_a_transaction);
 	tcase_add_test(t, locked);
