@@ -3,6 +3,7 @@
 #include "vnicd/adopt.h"
 #include "vnicd/isolate.h"
 #include "vnicd/log.h"
+#include "vnicd/machine.h"
 #include "vnicd/mend.h"
 #include "vnicd/observe.h"
 #include "vnicd/sampler.h"
@@ -71,6 +72,8 @@ static int open_all(struct daemon *d, struct err *e)
 		r = observe_links(d, e);
 	if (r == 0)
 		r = world_load(d, e);
+	if (r == 0)
+		r = machine_adopt(d, e);
 	if (r == 0)
 		r = isolate_load(d, e);
 	return r < 0 ? r : adopt_all(d, e);

@@ -645,3 +645,13 @@ int store_world_put(struct store *s, const char *world, struct err *e)
 {
 	return sql_run(s, sql_bind(s, S_META_PUT, "tt", "world", world), e);
 }
+
+int store_machine_get(struct store *s, char ret[64], struct err *e)
+{
+	return meta_get(s, "machine", ret, 64, e);
+}
+
+int store_machine_put(struct store *s, const char *machine, struct err *e)
+{
+	return sql_run(s, sql_bind(s, S_META_PUT, "tt", "machine", machine), e);
+}

@@ -121,3 +121,7 @@ int store_arp_del(struct store *s, int ifindex, struct err *e);
 /* The world (boot id and namespace cookie) in which the links were last made; "" at first. */
 int store_world_get(struct store *s, char ret[128], struct err *e);
 int store_world_put(struct store *s, const char *world, struct err *e);
+
+/* Whose state this is: what store_machine_put() was last given; "" at first. */
+int store_machine_get(struct store *s, char ret[64], struct err *e);
+int store_machine_put(struct store *s, const char *machine, struct err *e);

@@ -104,6 +104,7 @@ void want_node(const struct daemon *d, const struct vlink *v, const struct node 
 	if (parent) {
 		memcpy(ret->parent.name, parent->l.name, sizeof(ret->parent.name));
 		ret->parent.ifindex = parent->l.ifindex;
+		ret->bc_queue = bc_queue_for(parent->vnics + !vlink_by_n(d, v->s.n));
 	}
 	node_ifb_name(v->s.n, ret->ifb_port.name);
 	want_iso(v, have, ret);

@@ -65,6 +65,7 @@ struct slink {
 	uint64_t speed;      /* as last read for a percentage; bits/s, 0 none */
 	unsigned steered;    /* VNICs steered through its hook */
 	struct vlink *above; /* the VNICs over it */
+	unsigned vnics;      /* how many these are */
 	bool seen;           /* in the dump that is being read */
 	struct {
 		int lower;

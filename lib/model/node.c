@@ -154,3 +154,14 @@ bool node_equal(const struct node *a, const struct node *b)
 {
 	return !strcmp(node_differs(a, b), "nothing");
 }
+
+#define BC_QUEUE_KERNEL 1000u  /* what the kernel takes unasked */
+#define BC_QUEUE_EACH   8u     /* ARP, duplicate address detection and MLD of a VNIC that comes up */
+#define BC_QUEUE_MAX    32768u /* frames: about 25 MB of small ones */
+
+uint32_t bc_queue_for(unsigned vnics)
+{
+	if (vnics <= BC_QUEUE_KERNEL / BC_QUEUE_EACH)
+		return 0;
+	return vnics < BC_QUEUE_MAX / BC_QUEUE_EACH ? vnics * BC_QUEUE_EACH : BC_QUEUE_MAX;
+}

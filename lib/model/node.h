@@ -75,6 +75,8 @@ struct node {
 	struct port parent;  /* VNIC: the link below, in the daemon's namespace */
 	struct mac mac;
 	uint32_t mtu;
+	uint32_t bc_queue; /* VNIC: frames of its parent's broadcast queue, asked for when it is made; 0
+			      default */
 	bool up;
 	bool marked; /* alias vnicd:<uuid>:<N> and group are ours */
 	bool doomed; /* in the group that is deleted next */
@@ -103,6 +105,12 @@ void node_ifb_name(uint32_t n, char name[IFNAMSIZ]);
  * give. */
 void node_interim_name(uint32_t n, char name[IFNAMSIZ]);
 
+/*
+ * The kernel delivers group frames to all VNICs of a parent from one queue, as long as the longest that any
+ * of them asked for. When a parent comes back each VNIC sends some of these at once. 0: the kernel's 1000
+ * will do.
+ */
+uint32_t bc_queue_for(unsigned vnics);
 /* The one place where a rate becomes HTB and leaf parameters (DESIGN 6). mtu: of the link, in bytes. */
 struct shape shape_for(uint64_t rate, uint32_t mtu);
 bool shape_equal(const struct shape *a, const struct shape *b);

@@ -49,6 +49,7 @@ static void link_add(const struct op *op, struct node *n)
 	memcpy(n->kind, to->kind, sizeof(n->kind));
 	n->parent = to->parent;
 	n->mac = to->mac;
+	n->bc_queue = to->bc_queue;
 	n->mtu = to->mtu;
 	n->up = n->marked = n->quiet = false;
 	n->tx = (struct tree){0};
@@ -250,6 +251,8 @@ static void text_add(const struct op *op, FILE *out)
 		!strcmp(n->kind, "macvlan")  ? " mode bridge"
 		: !strcmp(n->kind, "bridge") ? " stp_state 0 mcast_snooping 0"
 					     : "");
+	if (n->bc_queue)
+		fprintf(out, " bcqueuelen %u", n->bc_queue);
 }
 
 static void text_del(const struct op *op, FILE *out)
