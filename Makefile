@@ -46,7 +46,7 @@ PROGRAMS   := $(B)/vnicd/vnicd $(B)/vnicadm/vnicadm
 UNIT       := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(wildcard tests/unit/test_*.c))
 TOOLS      := $(patsubst tests/tools/%.c,$(B)/tests/tools/%,$(wildcard tests/tools/*.c))
 
-.PHONY: all deps tested check check-unit check-netns asan demo bench deb check-vm install uninstall clean
+.PHONY: all deps tested check check-unit check-netns asan demo bench soak deb check-vm install uninstall clean
 .PHONY: lint lint-format lint-tidy lint-cppcheck lint-shell lint-man
 MAKEFLAGS += --no-print-directory
 .DELETE_ON_ERROR:
@@ -159,6 +159,11 @@ check-netns: suites = netns
 check check-unit check-netns: deps
 	$(Q)$(MAKE) tested
 	$(Q)B=$(B) tests/run $(suites)
+
+# 500 kills at random; SEED=N for the same choices again.
+soak: deps
+	$(Q)$(MAKE) tested
+	$(Q)B=$(B) KILLS=$${KILLS:-500} TEST_LIMIT=7200 tests/run -v tests/netns/soak.bats
 
 # The same tests on a build with sanitizers, in a directory of its own.
 asan: deps

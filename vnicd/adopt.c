@@ -6,6 +6,7 @@
 #include "vnicd/adopt.h"
 
 #include "vnicd/apply.h"
+#include "vnicd/isolate.h"
 #include "vnicd/log.h"
 #include "vnicd/observe.h"
 #include "vnicd/reconcile.h"
@@ -342,6 +343,7 @@ static void end(struct adopt *a)
 static int sweep_rest(struct adopt *a, struct err *e)
 {
 	sweep_pins(a);
+	isolate_sweep(a->d);
 	return observe_steers(a->d, sweep_steer, a, e);
 }
 
@@ -351,15 +353,19 @@ int adopt_all(struct daemon *d, struct err *e)
 	unsigned long acts = apply_acts(d->kernel);
 	int r;
 
+	d->starting = true;
 	begin(&a, d);
+	observe_survey(d, HASH_CNT(hh_n, d->by_n) >= OBSERVE_MANY);
 	r = gather(&a, e);
 	if (r == 0) {
 		sweep(&a);
 		count_hooks(&a);
 		r = adopt_in_order(&a, e);
 	}
+	d->starting = false;
 	if (r == 0)
 		r = sweep_rest(&a, e);
+	observe_survey(d, false);
 	log_info(NULL, "adopted %u links with %lu modifying acts", HASH_CNT(hh_n, d->by_n),
 		 apply_acts(d->kernel) - acts);
 	end(&a);

@@ -6,6 +6,7 @@
 #include "vnicd/reconcile.h"
 
 #include "vnicd/apply.h"
+#include "vnicd/isolate.h"
 #include "vnicd/log.h"
 #include "vnicd/observe.h"
 #include "vnicd/parent.h"
@@ -146,6 +147,8 @@ static void in_line(struct daemon *d, struct vlink *v, const char *zone, bool ra
 		set_trouble(v, TROUBLE_LOST, err_str(&e, text, sizeof(text)));
 	}
 	txn_done(&t);
+	if (!d->starting)
+		isolate_settle(d);
 }
 
 void reconcile_unmake(struct daemon *d, struct vlink *v)

@@ -96,10 +96,18 @@ static void note_place(struct daemon *d, const struct vlink *v, json_t *notes)
 	char over[IFNAMSIZ];
 
 	vlink_over(d, v, over);
-	if (v->s.class == CLASS_VNIC && !v->s.over && !prop_zone(&v->props)[0])
+	if (v->s.class != CLASS_VNIC || v->s.over || prop_zone(&v->props)[0])
+		return;
+	if (prop_isolate(&v->props))
+		note(notes, "note",
+		     "this host and %s cannot reach each other over %s: between their addresses traffic "
+		     "stays in this "
+		     "host, uncapped (use -p zone=NAME)",
+		     v->s.name, over);
+	else
 		note(notes, "note",
 		     "%s is in %s's namespace: addresses in %s's subnet bypass it, uncapped (use -p "
-		     "zone=NAME); "
+		     "zone=NAME or isolate=on); "
 		     "this host and %s cannot reach each other over %s",
 		     v->s.name, over, over, v->s.name, over);
 }
@@ -435,7 +443,8 @@ static int build_change(struct daemon *d, const json_t *c, edit_fn *edit, struct
 		return r;
 	if (strcmp(prop_zone(&ret->new->props), prop_zone(&ret->old->props)) != 0)
 		ret->new->moved = false;
-	if (strcmp(vlink_zone(ret->new), vlink_zone(ret->old)) != 0)
+	if (strcmp(vlink_zone(ret->new), vlink_zone(ret->old)) != 0 ||
+	    prop_isolate(&ret->new->props) != prop_isolate(&ret->old->props))
 		note_place(d, ret->new, notes);
 	return 0;
 }

@@ -3,6 +3,7 @@
 #include "vnicd/check.h"
 
 #include "lib/model/name.h"
+#include "vnicd/machine.h"
 #include "vnicd/observe.h"
 #include "vnicd/parent.h"
 #include "vnicd/want.h"
@@ -124,6 +125,27 @@ static int random_mac(struct daemon *d, struct vlink *v, struct mac prefix, unsi
 			"no free MAC address with this prefix: give a shorter one");
 }
 
+/* The same machine gives a name the same address, where that is free. */
+static int auto_mac(struct daemon *d, struct vlink *v, struct err *e)
+{
+	for (unsigned i = 0; i < MAC_TRIES; i++) {
+		struct mac mac;
+
+		if (machine_mac(v->s.name, i, default_prefix, &mac) < 0)
+			break;
+		if (mac_holder(d, v, mac))
+			continue;
+		v->s.mac = mac;
+		return 0;
+	}
+	return random_mac(d, v, default_prefix, 3, e);
+}
+
+int check_redraw(struct daemon *d, struct vlink *v, struct err *e)
+{
+	return v->s.mac_type == MAC_AUTO ? auto_mac(d, v, e) : random_mac(d, v, v->s.mac, 3, e);
+}
+
 int check_mac(struct daemon *d, struct vlink *v, const char *how, const char *prefix, struct err *e)
 {
 	bool automatic = !how || !strcmp(how, "auto");
@@ -144,7 +166,7 @@ int check_mac(struct daemon *d, struct vlink *v, const char *how, const char *pr
 			return r;
 	}
 	v->s.mac_type = automatic ? MAC_AUTO : MAC_RANDOM;
-	return random_mac(d, v, p, len, e);
+	return automatic && !prefix ? auto_mac(d, v, e) : random_mac(d, v, p, len, e);
 }
 
 static int check_vnic_mtu(struct daemon *d, const struct vlink *v, struct err *e)
@@ -234,12 +256,26 @@ int check_rename(struct daemon *d, const struct vlink *v, const struct vlink *ol
 	return r == -ENOENT ? 0 : r;
 }
 
+static int check_isolate(const struct vlink *v, struct err *e)
+{
+	const char *zone = prop_zone(&v->props);
+
+	if (!prop_isolate(&v->props) || !zone[0])
+		return 0;
+	return err_user(
+		e, -EINVAL, v->s.name,
+		"in zone %s it is isolated already: use isolate=off, or no zone (reset-linkprop -p zone)",
+		zone);
+}
+
 int check_props(struct daemon *d, const struct vlink *v, const struct vlink *old, struct err *e)
 {
 	int r = v->s.class == CLASS_VNIC ? check_vnic_mtu(d, v, e) : check_stub_mtu(d, v, e);
 
 	if (r == 0)
 		r = check_percent(d, v, e);
+	if (r == 0)
+		r = check_isolate(v, e);
 	if (r == 0 && (!old || strcmp(prop_zone(&old->props), prop_zone(&v->props)) != 0))
 		r = check_place(d, v, e);
 	return r;

@@ -16,6 +16,9 @@ int check_rename(struct daemon *d, const struct vlink *v, const struct vlink *ol
 void check_next_name(struct daemon *d, char ret[IFNAMSIZ]);
 /* Picks or checks v's MAC: how is NULL, "auto", "random" or an address; prefix NULL or 1 to 5 bytes. */
 int check_mac(struct daemon *d, struct vlink *v, const char *how, const char *prefix, struct err *e);
+/* Another MAC for a link whose MAC nobody gave: the automatic one of this machine, or the first three bytes
+ * and three random ones. */
+int check_redraw(struct daemon *d, struct vlink *v, struct err *e);
 /*
  * Do v's properties hold here and now: MTU within the parent's and over that of the VNICs on it, a speed for
  * a percentage, a zone that is there and has no other link of that name? old: what it was, NULL for a new

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Opens and closes the daemon's parts in order. Serves nobody: that is server.c's. */
 #include "vnicd/adopt.h"
+#include "vnicd/isolate.h"
 #include "vnicd/log.h"
+#include "vnicd/machine.h"
 #include "vnicd/mend.h"
 #include "vnicd/observe.h"
 #include "vnicd/sampler.h"
@@ -70,6 +72,10 @@ static int open_all(struct daemon *d, struct err *e)
 		r = observe_links(d, e);
 	if (r == 0)
 		r = world_load(d, e);
+	if (r == 0)
+		r = machine_adopt(d, e);
+	if (r == 0)
+		r = isolate_load(d, e);
 	return r < 0 ? r : adopt_all(d, e);
 }
 
@@ -101,6 +107,7 @@ struct daemon *daemon_close(struct daemon *d)
 	sd_event_source_disable_unref(d->zones);
 	sd_event_source_disable_unref(d->resync);
 	mend_stop(d);
+	isolate_free(d);
 	world_free(d);
 	observe_close(d);
 	store_close(d->store);

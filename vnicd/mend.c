@@ -133,12 +133,22 @@ static void look_at(struct daemon *d, struct vlink *v, bool foreign)
 		reconcile_hook(d, v);
 }
 
+static bool many(const struct daemon *d)
+{
+	unsigned n = 0;
+
+	for (const struct vlink *v = d->dirty; v && n < OBSERVE_MANY; v = v->dirty_next)
+		n++;
+	return n >= OBSERVE_MANY;
+}
+
 static int on_mend(sd_event_source *source, uint64_t usec, void *arg)
 {
 	struct daemon *d = arg;
 
 	(void)source;
 	(void)usec;
+	observe_survey(d, many(d));
 	while (d->dirty) {
 		struct vlink *v = d->dirty;
 		bool foreign = v->foreign && !v->expected;
@@ -147,6 +157,7 @@ static int on_mend(sd_event_source *source, uint64_t usec, void *arg)
 		v->dirty = v->foreign = v->expected = false;
 		look_at(d, v, foreign);
 	}
+	observe_survey(d, false);
 	return 0;
 }
 

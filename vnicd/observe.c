@@ -61,6 +61,7 @@ static void key_for(struct daemon *d, const struct vlink *v, const char *zone, s
 		key->parent.ifindex = parent->l.ifindex;
 	}
 	node_ifb_name(v->s.n, key->ifb_port.name);
+	key->iso = prop_isolate(&v->props) ? ISO_ON : ISO_OFF;
 	ifb = slink_by_name(d, key->ifb_port.name);
 	key->ifb_port.ifindex = ifb ? ifb->l.ifindex : 0;
 }
@@ -86,6 +87,12 @@ int observe_vlink(struct daemon *d, const struct vlink *v, const char *zone, str
 		snprintf(ret->port.zone, sizeof(ret->port.zone), "%s", zone);
 	}
 	return r;
+}
+
+void observe_survey(struct daemon *d, bool on)
+{
+	if (d->kernel->ops->survey)
+		d->kernel->ops->survey(d->kernel, on);
 }
 
 int observe_hook(struct daemon *d, int parent, bool *ret, struct err *e)
@@ -149,6 +156,19 @@ void observe_refresh(struct daemon *d, int ifindex)
 		slink_drop(d, ifindex);
 }
 
+int observe_isolated(struct daemon *d, int (*cb)(uint32_t n, void *arg), void *arg, struct err *e)
+{
+	return d->kernel->ops->isolated(d->kernel, cb, arg, e);
+}
+
+void observe_arp(struct daemon *d, int parent, struct node *n)
+{
+	bool there = n->link && !n->port.zone[0];
+
+	d->kernel->ops->arp(d->kernel, parent, &n->parent_arp, NULL);
+	d->kernel->ops->arp(d->kernel, there ? n->port.ifindex : 0, &n->arp, NULL);
+}
+
 uint64_t observe_speed(struct daemon *d, int ifindex, int *ret_duplex)
 {
 	uint64_t bps = 0;
@@ -181,14 +201,14 @@ void observe_subnets(struct daemon *d, struct vlink *v)
 	struct slink *parent = vlink_parent(d, v), *self = slink_by_name(d, v->s.name);
 	bool shares = false, warned = v->warn[0];
 
-	if (v->s.class != CLASS_VNIC || v->s.over || !parent || !self || vlink_zone(v)[0])
+	if (v->s.class != CLASS_VNIC || v->s.over || !parent || !self || vlink_zone(v)[0] || want_isolate(v))
 		v->warn[0] = '\0';
 	else if (d->kernel->ops->shares_subnet(d->kernel, self->l.ifindex, parent->l.ifindex, &shares,
 					       NULL) == 0)
 		snprintf(v->warn, sizeof(v->warn),
 			 shares ? "has an address in the subnet and namespace of %s: traffic between them "
 				  "bypasses it, uncapped "
-				  "(use -p zone=NAME)"
+				  "(use -p zone=NAME or isolate=on)"
 				: "%.0s",
 			 parent->l.name);
 	if (v->warn[0] && !warned)
@@ -306,6 +326,8 @@ static void own_link(struct daemon *d, const struct kern_event *ev)
 	uint32_t mtu = s ? s->l.mtu : ev->l->mtu;
 	enum link_class class, was_class = CLASS_OTHER;
 	struct vlink *v, *was = s ? vlink_of_sys(d, &s->l, &was_class) : NULL;
+	/* Its routes go with it and come again: nobody meddled. */
+	bool turned = s && ((s->l.flags ^ ev->l->flags) & IFF_UP);
 
 	/* As it was before it was marked: no news tells that of a down link. */
 	if (ev->l->group == GROUP_LIVE && !ev->l->alias[0])
@@ -325,27 +347,39 @@ static void own_link(struct daemon *d, const struct kern_event *ev)
 	else if (v && class == CLASS_VNIC && vlink_zone(v)[0])
 		came(d, v, "");
 	else if (v)
-		d->touched(d, v, true);
+		d->touched(d, v, !(turned && want_isolate(v)));
 }
 
 /* Addresses or qdiscs. One VNIC's look is enough to see whether a parent's hook still stands. */
-static void own_other(struct daemon *d, int ifindex)
+static void own_other(struct daemon *d, const struct kern_event *ev)
 {
+	int ifindex = ev->ifindex;
 	struct slink *s = slink_find(d, ifindex);
 	enum link_class class;
 	struct vlink *v = s ? vlink_of_sys(d, &s->l, &class) : NULL, *first;
 
 	if (v) {
-		d->touched(d, v, true);
+		d->touched(d, v, !(ev->routing && want_isolate(v)));
 		observe_subnets(d, v);
 	}
 	if (!s)
 		return;
 	DL_SEARCH_SCALAR(s->above, first, hook, ifindex);
-	if (first)
+	if (first && !ev->routing)
 		d->touched(d, first, true);
-	DL_FOREACH (s->above, v)
+	DL_FOREACH (s->above, v) {
+		if (ev->routing && want_isolate(v))
+			d->touched(d, v, false);
 		observe_subnets(d, v);
+	}
+}
+
+static void own_rules(struct daemon *d, const struct kern_event *ev)
+{
+	struct vlink *v = vlink_by_n(d, (uint32_t)-ev->ifindex);
+
+	if (v && want_isolate(v))
+		d->touched(d, v, !ev->routing);
 }
 
 /* In another namespace: a link that carries our alias, or one known by its numbers. */
@@ -393,8 +427,10 @@ static void one_event(const struct kern_event *ev, void *arg)
 		own_gone(d, ev);
 	else if (ev->l)
 		own_link(d, ev);
+	else if (ev->ifindex < 0)
+		own_rules(d, ev);
 	else
-		own_other(d, ev->ifindex);
+		own_other(d, ev);
 }
 
 /* Everything may have changed: all is read and looked at again. */

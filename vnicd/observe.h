@@ -31,6 +31,16 @@ const char *observe_name(struct daemon *d, const char *name, char buf[IFNAMSIZ])
 /* Brings one link of the own namespace up to date in the world at once, without waiting for its notification.
  */
 void observe_refresh(struct daemon *d, int ifindex);
+/* The number of every VNIC that has a rule or route of isolation; one may come more than once. */
+int observe_isolated(struct daemon *d, int (*cb)(uint32_t n, void *arg), void *arg, struct err *e);
+/* ARP settings of n's parent and of n, or of what n will be in the own namespace. */
+void observe_arp(struct daemon *d, int parent, struct node *n);
+/*
+ * So many links are looked at next that the own namespace had better be read once, and asked there until
+ * something is changed. on: before the first look; off: after the last.
+ */
+#define OBSERVE_MANY 16
+void observe_survey(struct daemon *d, bool on);
 /* Bits/s, 0 when the link has or tells none; duplex as kernel_ops. */
 uint64_t observe_speed(struct daemon *d, int ifindex, int *ret_duplex);
 /* A VNIC that is there is over the link that it is over, whatever that is called now: for a parent that

@@ -196,8 +196,29 @@ static void silence(struct plan *p)
 	p->r = op_emit(p->list, OP_PROG_SET, ON_LINK, true, &p->cur, &silent);
 }
 
+/* Before it moves or goes: its addresses go with it. */
+static void iso_remove(struct plan *p)
+{
+	if (p->cur.iso != ISO_OFF && p->want->iso == ISO_OFF)
+		emit(p, OP_ISO_DEL, ON_LINK, true);
+}
+
+/* First nobody else answers for its addresses, then they are led over it. */
+static void iso_build(struct plan *p)
+{
+	if (p->want->iso == ISO_OFF)
+		return;
+	if (!arp_equal(p->cur.parent_arp, p->want->parent_arp))
+		emit(p, OP_ARP_SET, ON_PARENT, true);
+	if (!arp_equal(p->cur.arp, p->want->arp))
+		emit(p, OP_ARP_SET, ON_LINK, true);
+	if (p->cur.iso != ISO_ON)
+		emit(p, OP_ISO_SET, ON_LINK, true);
+}
+
 static void remove_all(struct plan *p)
 {
+	iso_remove(p);
 	silence(p);
 	if (p->cur.steer)
 		emit(p, OP_STEER_DEL, ON_IFB, false);
@@ -244,6 +265,7 @@ int plan_node(const struct node *want, const struct node *have, struct op_list *
 		remove_all(&p);
 		return p.r;
 	}
+	iso_remove(&p);
 	link_rename(&p);
 	link_move(&p);
 	link_build(&p);
@@ -254,5 +276,6 @@ int plan_node(const struct node *want, const struct node *have, struct op_list *
 	caps_remove(&p);
 	if (!p.cur.up && want->up)
 		emit(&p, OP_LINK_UP, ON_LINK, true);
+	iso_build(&p);
 	return p.r;
 }

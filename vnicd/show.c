@@ -470,6 +470,8 @@ static void effective(struct daemon *d, const struct vlink *v, enum prop_id id, 
 		snprintf(buf, size, "%u", mtu_now(d, v));
 	} else if (id == PROP_ZONE) {
 		snprintf(buf, size, "%s", vlink_zone(v));
+	} else if (id == PROP_ISOLATE) {
+		snprintf(buf, size, "%s", want_isolate(v) && v->trouble == TROUBLE_NONE ? "on" : "off");
 	} else {
 		enum prop_id asked = v->props.value[id] ? id : PROP_MAXBW;
 		struct bw bw = {.kind = BW_NONE};
@@ -497,6 +499,8 @@ static void default_of(struct daemon *d, const struct vlink *v, enum prop_id id,
 	buf[0] = '\0';
 	if (id == PROP_MTU)
 		snprintf(buf, size, "%u", want_mtu(d, &plain));
+	else if (id == PROP_ISOLATE)
+		snprintf(buf, size, "off");
 }
 
 static json_t *prop_row_of(struct daemon *d, const struct vlink *v, enum prop_id id)

@@ -45,6 +45,9 @@ enum sql {
 	S_INTENTS_CLEAR,
 	S_COUNTERS,
 	S_COUNTER_PUT,
+	S_ARPS,
+	S_ARP_PUT,
+	S_ARP_DEL,
 	S_META_GET,
 	S_META_PUT,
 	S_COUNT
@@ -90,6 +93,10 @@ static const char *const sql_text[S_COUNT] = {
 	[S_COUNTERS] = "SELECT id, base, last FROM counter WHERE n = ?1",
 	[S_COUNTER_PUT] = "INSERT INTO counter (n, id, base, last) VALUES (?1, ?2, ?3, ?4)"
 			  " ON CONFLICT (n, id) DO UPDATE SET base = ?3, last = ?4",
+	[S_ARPS] = "SELECT ifindex, ignore, announce FROM arp WHERE world = ?1",
+	[S_ARP_PUT] = "INSERT INTO arp (ifindex, world, ignore, announce) VALUES (?1, ?2, ?3, ?4)"
+		      " ON CONFLICT (ifindex) DO UPDATE SET world = ?2, ignore = ?3, announce = ?4",
+	[S_ARP_DEL] = "DELETE FROM arp WHERE ifindex = ?1",
 	[S_META_GET] = "SELECT value FROM meta WHERE key = ?1",
 	[S_META_PUT] =
 		"INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = ?2",
@@ -597,6 +604,38 @@ int store_counters_put(struct store *s, uint32_t n, const struct counter c[CTR_C
 	return save_end(s, r, e);
 }
 
+int store_arps(struct store *s, const char *world, int (*cb)(int ifindex, struct arp arp, void *arg),
+	       void *arg, struct err *e)
+{
+	sqlite3_stmt *stmt = sql_bind(s, S_ARPS, "t", world);
+	int r;
+
+	while ((r = sql_row(s, stmt, e)) > 0) {
+		struct arp arp = {.ignore = (uint32_t)sqlite3_column_int(stmt, 1),
+				  .announce = (uint32_t)sqlite3_column_int(stmt, 2)};
+
+		r = cb(sqlite3_column_int(stmt, 0), arp, arg);
+		if (r < 0) {
+			sqlite3_reset(stmt);
+			return err_nomem(e);
+		}
+	}
+	return r;
+}
+
+int store_arp_put(struct store *s, const char *world, int ifindex, struct arp arp, struct err *e)
+{
+	return sql_run(s,
+		       sql_bind(s, S_ARP_PUT, "itii", (int64_t)ifindex, world, (int64_t)arp.ignore,
+				(int64_t)arp.announce),
+		       e);
+}
+
+int store_arp_del(struct store *s, int ifindex, struct err *e)
+{
+	return sql_run(s, sql_bind(s, S_ARP_DEL, "i", (int64_t)ifindex), e);
+}
+
 int store_world_get(struct store *s, char ret[128], struct err *e)
 {
 	return meta_get(s, "world", ret, 128, e);
@@ -605,4 +644,14 @@ int store_world_get(struct store *s, char ret[128], struct err *e)
 int store_world_put(struct store *s, const char *world, struct err *e)
 {
 	return sql_run(s, sql_bind(s, S_META_PUT, "tt", "world", world), e);
+}
+
+int store_machine_get(struct store *s, char ret[64], struct err *e)
+{
+	return meta_get(s, "machine", ret, 64, e);
+}
+
+int store_machine_put(struct store *s, const char *machine, struct err *e)
+{
+	return sql_run(s, sql_bind(s, S_META_PUT, "tt", "machine", machine), e);
 }

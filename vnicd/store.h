@@ -112,6 +112,16 @@ int store_intents_clear(struct store *s, struct err *e);
 int store_counters_get(struct store *s, uint32_t n, struct counter ret[CTR_COUNT], struct err *e);
 int store_counters_put(struct store *s, uint32_t n, const struct counter c[CTR_COUNT], struct err *e);
 
+/* How a link of the own namespace answered ARP before that was changed; a row of another world is none. */
+int store_arps(struct store *s, const char *world, int (*cb)(int ifindex, struct arp arp, void *arg),
+	       void *arg, struct err *e);
+int store_arp_put(struct store *s, const char *world, int ifindex, struct arp arp, struct err *e);
+int store_arp_del(struct store *s, int ifindex, struct err *e);
+
 /* The world (boot id and namespace cookie) in which the links were last made; "" at first. */
 int store_world_get(struct store *s, char ret[128], struct err *e);
 int store_world_put(struct store *s, const char *world, struct err *e);
+
+/* Whose state this is: what store_machine_put() was last given; "" at first. */
+int store_machine_get(struct store *s, char ret[64], struct err *e);
+int store_machine_put(struct store *s, const char *machine, struct err *e);

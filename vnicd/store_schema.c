@@ -81,10 +81,23 @@ static int second(sqlite3 *db, const char *path, struct err *e)
 	return run(db, path, "ALTER TABLE link ADD COLUMN boot TEXT NOT NULL DEFAULT ''", e);
 }
 
+/* Version 3: how links answered ARP before that was changed for isolated VNICs. */
+static int third(sqlite3 *db, const char *path, struct err *e)
+{
+	return run(db, path,
+		   "CREATE TABLE arp ("
+		   "  ifindex INTEGER PRIMARY KEY,"
+		   "  world TEXT NOT NULL," /* boot and namespace the number is valid in */
+		   "  ignore INTEGER NOT NULL,"
+		   "  announce INTEGER NOT NULL) STRICT",
+		   e);
+}
+
 /* migrations[i] makes schema version i + 1 of version i. */
 static int (*const migrations[])(sqlite3 *db, const char *path, struct err *e) = {
 	first,
 	second,
+	third,
 };
 #define SCHEMA_VERSION ((int)(sizeof(migrations) / sizeof(migrations[0])))
 

@@ -6,6 +6,7 @@
 #include "vnicd/txn.h"
 
 #include "vnicd/apply.h"
+#include "vnicd/isolate.h"
 #include "vnicd/log.h"
 #include "vnicd/observe.h"
 #include "vnicd/plan.h"
@@ -141,15 +142,18 @@ static int item_observe(struct txn *t, struct item *it, struct err *e)
 	const struct vlink *old = it->c.old;
 	int r = 0;
 
-	if (old)
+	if (old && !it->seen)
 		r = find_node(t->d, it->c.old, it, e);
-	else
+	else if (!old)
 		nothing_there(it);
 	if (r < 0)
 		return r;
 	if (old && it->c.new)
 		take_place(old, it->c.new);
 	txn_read_speed(t->d, txn_subject(&it->c));
+	/* What was not isolated was not looked at for it. */
+	if (want_isolate(txn_subject(&it->c)) && !(old && prop_isolate(&old->props)))
+		observe_arp(t->d, txn_subject(&it->c)->below->l.ifindex, &it->have);
 	want_node(t->d, txn_subject(&it->c), &it->have, &it->want);
 	/* By its user it may be called otherwise, and stays so. */
 	if (old && it->c.new && !strcmp(it->have.port.name, old->s.name))
@@ -160,6 +164,7 @@ static int item_observe(struct txn *t, struct item *it, struct err *e)
 		it->have.prog.present |= it->have.class == CLASS_VNIC && !it->have.link;
 		it->want.link = it->want.ifb = it->want.steer = false;
 		it->want.prog = (struct prog){0};
+		it->want.iso = ISO_OFF;
 		it->want.tx = it->want.rx = (struct tree){0};
 	}
 	/* An entry that leads to no ifb of ours any more is seen as none, and would swallow every frame. */
@@ -309,17 +314,29 @@ static int txn_check(struct txn *t, bool stay, struct err *e)
 	return r;
 }
 
+/* Is a chunk read back at once, or with all the others at the end? */
+static bool check_at_once(const struct txn *t)
+{
+	return t->count < TXN_MANY || t->to == t->from + 1;
+}
+
 static int txn_apply(struct txn *t, struct err *e)
 {
-	int r = apply_ops(t->d->kernel, &t->ops, e);
+	int r = isolate_remember(t->d, &t->ops, e);
 
+	if (r < 0)
+		return r;
+	r = apply_ops(t->d->kernel, &t->ops, e);
 	if (r < 0) {
 		/* What it did is taken back, but perhaps not what failed half-way. */
 		if (t->ops.count || t->from)
 			txn_restore(t);
 		return r;
 	}
-	r = txn_check(t, true, e);
+	r = check_at_once(t) ? txn_check(t, true, e) : 0;
+	/* Of what was new the number is known only now. */
+	if (r == 0)
+		r = isolate_remember(t->d, &t->ops, e);
 	if (r < 0)
 		txn_undo(t);
 	return r;
@@ -372,19 +389,56 @@ static int txn_chunk(struct txn *t, size_t from, struct err *e)
 	return r;
 }
 
-int txn_make(struct txn *t, struct err *e)
+/* What goes is looked at before anything is changed, while one look at everything serves for all. */
+static int see_what_goes(struct txn *t, struct err *e)
 {
 	int r = 0;
 
-	for (size_t at = 0; at < t->count && r == 0; at = t->to)
-		r = txn_chunk(t, at, e);
+	for (size_t i = 0; i < t->count && r == 0; i++) {
+		struct item *it = &t->items[i];
+
+		if (it->c.new || it->c.early)
+			continue;
+		r = find_node(t->d, it->c.old, it, e);
+		it->seen = r == 0;
+	}
 	return r;
 }
+
+/* What was not read back with its chunk, and once more what was: from one look at everything, too. */
+static int check_all(struct txn *t, struct err *e)
+{
+	int r;
+
+	observe_survey(t->d, true);
+	t->from = 0;
+	r = txn_check(t, true, e);
+	observe_survey(t->d, false);
+	if (r < 0)
+		txn_undo(t);
+	return r;
+}
+
+int txn_make(struct txn *t, struct err *e)
+{
+	bool many = t->count >= TXN_MANY;
+	int r = many ? see_what_goes(t, e) : 0;
+
+	for (size_t at = 0; at < t->count && r == 0; at = t->to)
+		r = txn_chunk(t, at, e);
+	return r == 0 && many ? check_all(t, e) : r;
+}
+
 int txn_unmake(struct txn *t, struct err *e)
 {
 	int r = apply_ops(t->d->kernel, &t->last, e);
 
-	return r < 0 ? r : txn_check(t, false, e);
+	if (r < 0)
+		return r;
+	observe_survey(t->d, t->count >= TXN_MANY);
+	r = txn_check(t, false, e);
+	observe_survey(t->d, false);
+	return r;
 }
 
 /* Not known as ours: a killed daemon had added it and come no further. */
@@ -409,6 +463,7 @@ static void refresh(struct daemon *d, const struct port *before, int now)
 /* Links that came or went are known to the next request, whenever their notification is read. */
 void txn_refresh(struct txn *t)
 {
+	observe_survey(t->d, t->count >= TXN_MANY);
 	for (size_t i = 0; i < t->count; i++) {
 		struct item *it = &t->items[i];
 		bool own = !it->want.port.zone[0];
@@ -420,6 +475,7 @@ void txn_refresh(struct txn *t)
 			observe_refresh(t->d, it->ifindex);
 		refresh(t->d, &it->have.ifb_port, it->ifb);
 	}
+	observe_survey(t->d, false);
 }
 
 int txn_look(struct txn *t, const char *zone, struct err *e)
@@ -436,13 +492,17 @@ int txn_look(struct txn *t, const char *zone, struct err *e)
 
 int txn_align(struct txn *t, struct err *e)
 {
+	struct item *it = &t->items[0];
 	int r = txn_plan_hooks(t, true, e);
 
 	if (r == 0 && plan_node(&t->items[0].want, &t->items[0].have, &t->ops) < 0)
 		r = err_nomem(e);
 	if (r == 0)
 		r = txn_plan_hooks(t, false, e);
-	return r < 0 ? r : txn_apply(t, e);
+	/* What was right is not read twice. */
+	it->ifindex = it->have.port.ifindex;
+	it->ifb = it->have.ifb_port.ifindex;
+	return r < 0 || !t->ops.count ? r : txn_apply(t, e);
 }
 
 void txn_count_steered(struct daemon *d, int parent, int by)

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "lib/model/op.h"
+#include "vnicd/observe.h"
 #include "vnicd/reconcile.h"
 
 /* One change with what was seen before and what is wanted after. */
@@ -13,11 +14,12 @@ struct item {
 	struct change c;
 	struct node have, want;
 	bool zone_gone;
+	bool seen;        /* have is filled already */
 	int ifindex, ifb; /* of its links after all was done */
 };
 
 /* So many new VNICs that their hooks had better be cheap to attach than cheap to keep: see seat_take(). */
-#define TXN_MANY 16
+#define TXN_MANY OBSERVE_MANY
 
 struct txn {
 	struct daemon *d;

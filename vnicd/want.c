@@ -33,6 +33,19 @@ bool want_percent(const struct vlink *v)
 	return prop_cap(&v->props, false).kind == BW_PERCENT || prop_cap(&v->props, true).kind == BW_PERCENT;
 }
 
+/* In a zone it is alone with its addresses. */
+bool want_isolate(const struct vlink *v)
+{
+	return v->s.class == CLASS_VNIC && prop_isolate(&v->props) && !vlink_zone(v)[0] && v->below;
+}
+
+static void want_iso(const struct vlink *v, const struct node *have, struct node *ret)
+{
+	ret->iso = want_isolate(v) ? ISO_ON : ISO_OFF;
+	ret->arp = ret->iso ? arp_strict(have->arp) : have->arp;
+	ret->parent_arp = ret->iso ? arp_strict(have->parent_arp) : have->parent_arp;
+}
+
 uint32_t want_mtu(const struct daemon *d, const struct vlink *v)
 {
 	uint32_t own = prop_mtu(&v->props);
@@ -91,7 +104,9 @@ void want_node(const struct daemon *d, const struct vlink *v, const struct node 
 	if (parent) {
 		memcpy(ret->parent.name, parent->l.name, sizeof(ret->parent.name));
 		ret->parent.ifindex = parent->l.ifindex;
+		ret->bc_queue = bc_queue_for(parent->vnics + !vlink_by_n(d, v->s.n));
 	}
 	node_ifb_name(v->s.n, ret->ifb_port.name);
+	want_iso(v, have, ret);
 	want_caps(ret, want_cap(v, false, speed), want_cap(v, true, speed), have);
 }

@@ -16,6 +16,8 @@ struct eff_cap want_cap(const struct vlink *v, bool tx, uint64_t speed);
 bool want_percent(const struct vlink *v);
 /* The MTU v gets: its own, else 1500 on an etherstub, the parent's over another link, 9000 for an etherstub.
  */
+/* Is v to be isolated where it is now? */
+bool want_isolate(const struct vlink *v);
 uint32_t want_mtu(const struct daemon *d, const struct vlink *v);
 /*
  * The node v should be. have: what is seen; a percentage of an unknown speed keeps the rate that is there.

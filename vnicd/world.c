@@ -90,6 +90,7 @@ static void attach(struct daemon *d, struct vlink *v, struct slink *below)
 	DL_APPEND(*list, v);
 	if (!below)
 		return;
+	below->vnics++;
 	v->mac_key.below = below;
 	v->mac_key.mac = v->s.mac;
 	HASH_ADD(hh_mac, d->by_mac, mac_key, sizeof(v->mac_key), v);
@@ -100,8 +101,10 @@ static void detach(struct daemon *d, struct vlink *v)
 	struct vlink **list = v->below ? &v->below->above : &d->waiting;
 
 	DL_DELETE(*list, v);
-	if (v->below)
+	if (v->below) {
 		HASH_DELETE(hh_mac, d->by_mac, v);
+		v->below->vnics--;
+	}
 	v->below = NULL;
 }
 

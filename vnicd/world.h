@@ -65,6 +65,7 @@ struct slink {
 	uint64_t speed;      /* as last read for a percentage; bits/s, 0 none */
 	unsigned steered;    /* VNICs steered through its hook */
 	struct vlink *above; /* the VNICs over it */
+	unsigned vnics;      /* how many these are */
 	bool seen;           /* in the dump that is being read */
 	struct {
 		int lower;
@@ -74,6 +75,13 @@ struct slink {
 	UT_hash_handle hh, hh_name, hh_mac;
 };
 
+/* How a link answered ARP before isolation changed it. */
+struct arp_was {
+	int ifindex;
+	struct arp arp;
+	UT_hash_handle hh;
+};
+
 struct daemon {
 	const struct options *options;
 	sd_event *event;
@@ -81,6 +89,7 @@ struct daemon {
 	struct kernel *kernel;
 	struct vlink *by_n, *by_name, *by_at, *by_mac;
 	struct slink *links, *links_by_name, *links_by_mac;
+	struct arp_was *arps;
 	struct vlink *waiting; /* VNICs whose link below is not there */
 	struct vlink *dirty;   /* to be looked at when the notifications are read */
 	sd_event_source *notify, *resync, *mend, *zones;
@@ -93,6 +102,7 @@ struct daemon {
 	struct stream *streams; /* live statistics going out */
 	char world[128];        /* boot id and namespace */
 	char boot[64];
+	bool starting; /* what no isolated VNIC needs is put back when all are adopted */
 };
 
 /* Desired links. */

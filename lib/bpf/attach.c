@@ -164,12 +164,10 @@ static struct bpf_tc_opts tc_opts(void)
 
 static int filter_sits(const struct seat *s, const struct holder *h, bool *ret)
 {
-	struct bpf_tc_hook hook = tc_hook(s);
-	struct bpf_tc_opts opts = tc_opts();
-	int r = bpf_tc_query(&hook, &opts);
+	uint32_t id = 0;
+	int r = tc_filter_get(s, &id);
 
-	*ret = !r && opts.prog_id == h->prog_id;
-	forget_said(); /* of a filter that is not there, which is an answer like any other */
+	*ret = !r && id == h->prog_id;
 	return r == -ENOENT || r == -ENODEV || r == -EINVAL ? 0 : r;
 }
 
@@ -309,13 +307,12 @@ static int link_take(const struct seat *s, int prog_fd)
 /* The mark comes before the qdisc, or a crash between the two would leave a qdisc that nobody removes. */
 static int clsact_make(const struct seat *s)
 {
-	struct bpf_tc_hook hook = tc_hook(s);
 	bool fresh = !mkdir(s->mark, 0700);
 	int r;
 
 	if (!fresh && errno != EEXIST)
 		return -errno;
-	r = bpf_tc_hook_create(&hook);
+	r = tc_clsact_add(s);
 	*s->acts += !r;
 	if (r && fresh)
 		rmdir(s->mark);
@@ -325,17 +322,13 @@ static int clsact_make(const struct seat *s)
 /* A filter, unlike a link, outlives us: it is pinned first. */
 static int filter_take(const struct seat *s, int prog_fd)
 {
-	struct bpf_tc_hook hook = tc_hook(s);
-	struct bpf_tc_opts opts = tc_opts();
 	int r = clsact_make(s);
 
 	r = r ? r : pin_at(prog_fd, s->pin, s->acts);
 	if (r)
 		return r;
-	opts.prog_fd = prog_fd;
-	opts.flags = BPF_TC_F_REPLACE;
 	++*s->acts;
-	return bpf_tc_attach(&hook, &opts);
+	return tc_filter_put(s, prog_fd);
 }
 
 static int replace(const struct seat *s, const struct holder *old, int prog_fd)

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <libmnl/libmnl.h>
 #include <linux/magic.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -234,6 +235,8 @@ int bpf_open(const char *dir, const char *uuid, unsigned long *acts, struct bpf 
 		return err_nomem(e);
 	libbpf_set_print(listen_to);
 	b->acts = acts;
+	b->many = MANY_NONE;
+	b->nl = tc_open(); /* or a socket for each question */
 	r = make_dirs(b, dir, uuid, e);
 	r = r ? r : load_hook(b, e);
 	if (r) {
@@ -246,10 +249,19 @@ int bpf_open(const char *dir, const char *uuid, unsigned long *acts, struct bpf 
 
 struct bpf *bpf_close(struct bpf *b)
 {
-	if (b)
-		hook_bpf__destroy(b->hook);
+	if (!b)
+		return NULL;
+	if (b->nl)
+		mnl_socket_close(b->nl);
+	many_done(&b->many);
+	hook_bpf__destroy(b->hook);
 	free(b);
 	return NULL;
+}
+
+void bpf_away(struct bpf *b, bool away)
+{
+	b->away = away;
 }
 
 /* A hook that a daemon died in the middle of may have a mark or a half-made pin, and no pin. */

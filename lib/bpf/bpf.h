@@ -6,6 +6,7 @@
  *   steer                 map (ifindex of the hook, MAC) -> ifb
  *   hook-<ifindex>        link of the steering program on a parent's ingress
  *   vnic-<N>/state,rx,tx  map, links of VNIC N's ingress and egress programs
+ *                         the state of VNICs that were made together is one map, pinned for each
  * Where tcx is not to be had, or somebody else's clsact is on the device, the programs sit in clsact filters
  * at our own priority and handle instead, at the end; the programs themselves are pinned then.
  */
@@ -26,6 +27,9 @@ struct bpf; /* the pin directory and the loaded steering program */
  */
 int bpf_open(const char *dir, const char *uuid, unsigned long *acts, struct bpf **ret, struct err *e);
 struct bpf *bpf_close(struct bpf *b); /* leaves everything pinned */
+
+/* The calling thread is in another namespace than its own, or back. */
+void bpf_away(struct bpf *b, bool away);
 
 /* Is the hook there, attached to this ifindex, and is its program the one of this build (tag compared)? */
 int bpf_hook_observe(struct bpf *b, int ifindex, bool *ret, struct err *e);

@@ -17,6 +17,16 @@
 #define MIRROR_PRIO 0x7fd1u
 
 struct hook_bpf;
+struct mnl_socket;
+struct nlmsghdr;
+
+/* What many VNICs share; states is -1 while it is not loaded. */
+struct many {
+	int prog[2]; /* by enum side */
+	int states;  /* the array, by a VNIC's number */
+	uint8_t tag[2][BPF_TAG_SIZE];
+};
+#define MANY_NONE ((struct many){.prog = {-1, -1}, .states = -1})
 
 struct bpf {
 	char dir[PIN_MAX]; /* DIR/<uuid>/<cookie> */
@@ -24,7 +34,10 @@ struct bpf {
 	struct hook_bpf *hook; /* loaded, with the pinned steer map */
 	bool mirror;           /* filters of mirror.c do what a program cannot */
 	int steer;             /* fd, owned by hook */
-	bool tagged;           /* vnic_tag is known */
+	struct mnl_socket *nl; /* in the own namespace */
+	bool away;             /* the thread is in another */
+	struct many many;
+	bool tagged; /* vnic_tag is known */
 	uint8_t hook_tag[BPF_TAG_SIZE];
 	uint8_t vnic_tag[2][BPF_TAG_SIZE]; /* by enum side */
 };
@@ -35,12 +48,26 @@ enum side { SIDE_INGRESS, SIDE_EGRESS };
 struct seat {
 	int ifindex;
 	enum side side;
-	bool yield;         /* sits behind foreign clsact filters, because it redirects past them */
-	bool clsact;        /* a filter is wanted even where there is tcx */
-	char pin[PIN_MAX];  /* of the tcx link, or of the program where a clsact filter holds it */
-	char mark[PIN_MAX]; /* a directory: the clsact qdisc is ours */
+	bool yield;            /* sits behind foreign clsact filters, because it redirects past them */
+	bool clsact;           /* a filter is wanted even where there is tcx */
+	char pin[PIN_MAX];     /* of the tcx link, or of the program where a clsact filter holds it */
+	char mark[PIN_MAX];    /* a directory: the clsact qdisc is ours */
+	uint32_t number;       /* told by the filter to a program that many share; 0: none */
+	struct mnl_socket *nl; /* for the device's namespace; NULL: one is opened */
 	unsigned long *acts;
 };
+
+/* many.c: loads what is not loaded yet, on this array of states, or (-1) a new one. */
+int many_open(struct bpf *b, int states);
+void many_done(struct many *m);
+
+/* tc.c. A message on kept, or on a socket of its own; each answer to cb. */
+struct mnl_socket *tc_open(void);
+int tc_talk(struct mnl_socket *kept, const struct nlmsghdr *h, int (*cb)(const struct nlmsghdr *h, void *arg),
+	    void *arg);
+int tc_clsact_add(const struct seat *s);
+int tc_filter_put(const struct seat *s, int prog_fd);
+int tc_filter_get(const struct seat *s, uint32_t *ret_id);
 
 /* Does a program with this tag sit there, held by the pin? Changes nothing. */
 int seat_observe(const struct seat *s, const uint8_t *tag, bool *ret, struct err *e);

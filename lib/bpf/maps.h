@@ -5,6 +5,7 @@
 #include <linux/types.h>
 
 #define STEER_MAX 16384
+#define VNICS_MAX 16384 /* numbers of VNICs that share their programs; a filter can tell 16 bits */
 
 /* The hook by its ifindex (one steer map per network namespace) and the VNIC's MAC. */
 struct steer_key {

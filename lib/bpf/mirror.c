@@ -61,33 +61,6 @@ static void put_match(struct nlmsghdr *h, struct mac mac, int ifb)
 	mnl_attr_nest_end(h, options);
 }
 
-static int answers(struct mnl_socket *nl, mnl_cb_t cb, void *arg)
-{
-	char buf[ACK_SIZE];
-	int r = MNL_CB_OK;
-
-	while (r > MNL_CB_STOP) {
-		ssize_t len = mnl_socket_recvfrom(nl, buf, sizeof(buf));
-
-		r = len < 0 ? MNL_CB_ERROR : mnl_cb_run(buf, (size_t)len, 0, 0, cb, arg);
-	}
-	return r == MNL_CB_ERROR ? -errno : 0;
-}
-
-static int talk(const struct nlmsghdr *h, mnl_cb_t cb, void *arg)
-{
-	struct mnl_socket *nl = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
-	int r;
-
-	if (!nl)
-		return -errno;
-	r = mnl_socket_bind(nl, 0, MNL_SOCKET_AUTOPID) || mnl_socket_sendto(nl, h, h->nlmsg_len) < 0 ? -errno
-												     : 0;
-	r = r ? r : answers(nl, cb, arg);
-	mnl_socket_close(nl);
-	return r;
-}
-
 int mirror_add(struct bpf *b, int hook, struct mac mac, int ifb)
 {
 	char buf[1024];
@@ -95,7 +68,7 @@ int mirror_add(struct bpf *b, int hook, struct mac mac, int ifb)
 
 	put_match(h, mac, ifb);
 	++*b->acts;
-	return talk(h, NULL, NULL);
+	return tc_talk(NULL, h, NULL, NULL);
 }
 
 /* No such filter, hook or device: it is as asked for. */
@@ -107,7 +80,7 @@ static bool is_gone(int r)
 int mirror_del(struct bpf *b, int hook, int ifb)
 {
 	char buf[1024];
-	int r = talk(message(buf, RTM_DELTFILTER, 0, hook, ifb), NULL, NULL);
+	int r = tc_talk(NULL, message(buf, RTM_DELTFILTER, 0, hook, ifb), NULL, NULL);
 
 	*b->acts += !is_gone(r);
 	return is_gone(r) ? 0 : r;
@@ -145,7 +118,7 @@ int mirror_observe(int hook, struct mac mac, int ifb, bool *ret)
 {
 	struct mac seen = {};
 	char buf[1024];
-	int r = talk(message(buf, RTM_GETTFILTER, 0, hook, ifb), read_mac, &seen);
+	int r = tc_talk(NULL, message(buf, RTM_GETTFILTER, 0, hook, ifb), read_mac, &seen);
 
 	if (r && !is_gone(r))
 		return r;

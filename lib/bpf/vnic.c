@@ -39,7 +39,8 @@ static int pins_of(struct bpf *b, uint32_t n, int ifindex, struct pins *p, struc
 
 	r = r ? r : pin_path(p->state, e, "%s/state", p->dir);
 	for (enum side i = SIDE_INGRESS; !r && i <= SIDE_EGRESS; i++) {
-		p->seat[i] = (struct seat){.ifindex = ifindex, .side = i, .acts = b->acts};
+		p->seat[i] = (struct seat){
+			.ifindex = ifindex, .side = i, .nl = b->away ? NULL : b->nl, .acts = b->acts};
 		r = pin_path(p->seat[i].pin, e, "%s/%s", p->dir, NAMES[i]);
 		r = r ? r : pin_path(p->seat[i].mark, e, "%s/clsact", p->dir);
 	}
@@ -130,38 +131,80 @@ static int load(struct bpf *b, uint32_t n, const struct pins *p, struct vnic_bpf
 	return r ? failed(n, r, "cannot load its programs", e) : 0;
 }
 
-/* A layout of another size reads as not there: the loader makes it anew. */
-static int read_state(const struct pins *p, struct vnic_state *ret)
-{
-	FD fd = bpf_obj_get(p->state);
-	struct bpf_map_info info = {.type = 0};
-	uint32_t size = sizeof(info), zero = 0;
+/* Where a VNIC's state is: in a map of its own, or in that of many. */
+struct home {
+	int fd;
+	uint32_t map, slot;
+	bool shared;
+};
 
-	if (fd < 0)
+static void home_done(struct home *h)
+{
+	close_fd(&h->fd);
+}
+#define HOME __attribute__((cleanup(home_done))) struct home
+
+/* A layout of another size reads as not there: the loader makes it anew. */
+static int home_open(const struct pins *p, uint32_t n, struct home *h)
+{
+	struct bpf_map_info info = {.type = 0};
+	uint32_t size = sizeof(info);
+
+	*h = (struct home){.fd = bpf_obj_get(p->state)};
+	if (h->fd < 0 || bpf_obj_get_info_by_fd(h->fd, &info, &size))
 		return -errno;
-	if (bpf_obj_get_info_by_fd(fd, &info, &size))
-		return -errno;
-	if (info.value_size != sizeof(*ret))
+	if (info.value_size != sizeof(struct vnic_state))
 		return -ENOENT;
-	return bpf_map_lookup_elem(fd, &zero, ret) ? -errno : 0;
+	h->map = info.id;
+	h->shared = info.max_entries > 1;
+	h->slot = h->shared ? n : 0;
+	return 0;
+}
+
+static int read_home(const struct home *h, struct vnic_state *ret)
+{
+	return bpf_map_lookup_elem(h->fd, &h->slot, ret) ? -errno : 0;
+}
+
+static int read_state(const struct pins *p, uint32_t n, struct vnic_state *ret)
+{
+	HOME h;
+	int r = home_open(p, n, &h);
+
+	return r ? r : read_home(&h, ret);
+}
+
+/* The tags of the programs on this state. */
+static int tags_of(struct bpf *b, uint32_t n, const struct home *h, uint8_t (**ret)[BPF_TAG_SIZE],
+		   struct err *e)
+{
+	int r = h->shared ? many_open(b, h->fd) : 0;
+
+	if (r)
+		return failed(n, r, "cannot load its programs", e);
+	*ret = h->shared ? b->many.tag : b->vnic_tag;
+	return h->shared ? 0 : know_tags(b, n, e);
 }
 
 int bpf_vnic_observe(struct bpf *b, uint32_t n, int ifindex, struct prog *ret, struct err *e)
 {
+	uint8_t(*tags)[BPF_TAG_SIZE] = NULL;
 	struct vnic_state st;
 	struct pins p;
+	HOME h = {.fd = -1};
 	bool sits[2];
 	int r = pins_of(b, n, ifindex, &p, e);
 
 	if (r)
 		return r;
 	*ret = (struct prog){.present = false};
-	r = read_state(&p, &st);
+	r = home_open(&p, n, &h);
+	r = r ? r : read_home(&h, &st);
 	if (r)
 		return r == -ENOENT ? 0 : failed(n, r, "cannot read its state", e);
-	r = know_tags(b, n, e);
+	r = tags_of(b, n, &h, &tags, e);
 	for (enum side i = SIDE_INGRESS; !r && i <= SIDE_EGRESS; i++)
-		r = seat_observe(&p.seat[i], b->vnic_tag[i], &sits[i], e);
+		r = seat_observe(&p.seat[i], tags[i], &sits[i], e);
 	if (r || !sits[SIDE_INGRESS] || !sits[SIDE_EGRESS])
 		return r;
 	*ret = (struct prog){.present = true, .rx = st.rx, .tx = st.tx, .group_rate = st.rate};
@@ -207,6 +250,65 @@ static int seats_take(struct bpf *b, const struct vnic_bpf *s, const struct pins
 	return r;
 }
 
+/* A state that is shared has part of a page: all of it is mapped. */
+static int write_slot(int fd, uint32_t slot, const struct prog *prog)
+{
+	size_t at = slot * sizeof(struct vnic_state), page = (size_t)sysconf(_SC_PAGESIZE);
+	char *map = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)(at / page * page));
+
+	if (map == MAP_FAILED)
+		return -errno;
+	write_config((struct vnic_state *)(map + at % page), prog);
+	munmap(map, page);
+	return 0;
+}
+
+static uint32_t map_id(int fd)
+{
+	struct bpf_map_info info = {.type = 0};
+	uint32_t size = sizeof(info);
+
+	return bpf_obj_get_info_by_fd(fd, &info, &size) ? 0 : info.id;
+}
+
+/* One that is to have a filter shares its programs and the map of states, and what did stays with it. */
+static bool shares(struct bpf *b, uint32_t n, const struct pins *p, const struct prog *prog)
+{
+	HOME h;
+	int r = home_open(p, n, &h);
+
+	if (r ? !prog->clsact || n >= VNICS_MAX || !access(p->state, F_OK) : !h.shared)
+		return false;
+	return !many_open(b, r ? -1 : h.fd) && (r || h.map == map_id(b->many.states));
+}
+
+static int make_shared(struct bpf *b, uint32_t n, struct pins *p, const struct prog *prog, struct err *e)
+{
+	struct vnic_state st = {.rx = VNIC_PASS};
+	int r = 0;
+
+	if (access(p->state, F_OK)) {
+		r = bpf_map_update_elem(b->many.states, &n, &st, BPF_ANY) ||
+				    bpf_obj_pin(b->many.states, p->state)
+			    ? -errno
+			    : 0;
+		*b->acts += 2;
+	}
+	r = r ? r : read_state(p, n, &st);
+	if (!r && !same_config(&st, prog)) {
+		r = write_slot(b->many.states, n, prog);
+		++*b->acts;
+	}
+	if (r)
+		return failed(n, r, "cannot write its state", e);
+	for (enum side i = SIDE_INGRESS; !r && i <= SIDE_EGRESS; i++) {
+		p->seat[i].clsact = true;
+		p->seat[i].number = n;
+		r = seat_take(&p->seat[i], b->many.prog[i], b->many.tag[i], e);
+	}
+	return r;
+}
+
 /* The two programs share the state: both are put in place from one load, on the state that is there. */
 static int make(struct bpf *b, uint32_t n, struct pins *p, const struct prog *prog, struct err *e)
 {
@@ -216,6 +318,8 @@ static int make(struct bpf *b, uint32_t n, struct pins *p, const struct prog *pr
 	p->seat[SIDE_INGRESS].clsact = p->seat[SIDE_EGRESS].clsact = prog->clsact;
 	if (mkdir(p->dir, 0700) && errno != EEXIST)
 		return failed(n, -errno, "cannot make its pin directory", e);
+	if (shares(b, n, p, prog))
+		return make_shared(b, n, p, prog, e);
 	r = load(b, n, p, &s, e);
 	if (r)
 		return r;
@@ -245,33 +349,20 @@ int bpf_vnic_add(struct bpf *b, uint32_t n, int ifindex, const struct prog *prog
 	return r;
 }
 
-static int write_pinned(const struct pins *p, const struct prog *prog)
-{
-	FD fd = bpf_obj_get(p->state);
-	struct vnic_state *st;
-
-	if (fd < 0)
-		return -errno;
-	st = mmap(NULL, sizeof(*st), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (st == MAP_FAILED)
-		return -errno;
-	write_config(st, prog);
-	munmap(st, sizeof(*st));
-	return 0;
-}
-
 int bpf_vnic_set(struct bpf *b, uint32_t n, const struct prog *prog, struct err *e)
 {
 	struct vnic_state st;
 	struct pins p;
+	HOME h = {.fd = -1};
 	int r = pins_of(b, n, 0, &p, e);
 
 	if (r)
 		return r;
-	r = read_state(&p, &st);
+	r = home_open(&p, n, &h);
+	r = r ? r : read_home(&h, &st);
 	if (!r && same_config(&st, prog))
 		return 0;
-	r = r ? r : write_pinned(&p, prog);
+	r = r ? r : write_slot(h.fd, h.slot, prog);
 	if (r)
 		return failed(n, r, "cannot write its state", e);
 	++*b->acts;
@@ -293,7 +384,7 @@ int bpf_vnic_drops(struct bpf *b, uint32_t n, uint64_t *ret_rx, uint64_t *ret_tx
 	struct pins p;
 	int r = pins_of(b, n, 0, &p, NULL);
 
-	r = r ? r : read_state(&p, &st);
+	r = r ? r : read_state(&p, n, &st);
 	if (r && r != -ENOENT)
 		return r;
 	*ret_rx = r ? 0 : st.rx_drops;

@@ -2,6 +2,8 @@
 /* Addresses: whether two links share a subnet. Sets none. */
 #include "lib/kern/real.h"
 
+#include "lib/kern/view.h"
+
 #include <errno.h>
 #include <linux/if_addr.h>
 #include <linux/rtnetlink.h>
@@ -86,8 +88,14 @@ int real_shares_subnet(struct kernel *k, int ifindex, int parent_ifindex, bool *
 	struct nl_sock *sk = real_of(k)->rt;
 	struct addresses link, parent;
 	struct extack x;
-	int rc = collect(sk, ifindex, &link, &x);
+	bool any;
+	int rc;
 
+	if (!view_addressed(real_of(k), ifindex, &any) && !any) {
+		*ret = false;
+		return 0;
+	}
+	rc = collect(sk, ifindex, &link, &x);
 	if (!rc)
 		rc = collect(sk, parent_ifindex, &parent, &x);
 	if (rc)

@@ -101,11 +101,31 @@ static int take_tc(struct batch *b, const struct nlmsghdr *h, int nsid)
 	return take_other(b, nsid, t->tcm_ifindex);
 }
 
+static int note_routing(struct batch *b, int ifindex)
+{
+	struct change *c = change_of(b, SOCK_OWN_NS, ifindex);
+
+	if (!c)
+		return -ENOBUFS;
+	c->ev.routing = true;
+	return 0;
+}
+
 static int take_addr(struct batch *b, const struct nlmsghdr *h, int nsid)
 {
 	return nsid == SOCK_OWN_NS
-		       ? take_other(b, nsid, (int)((const struct ifaddrmsg *)nlmsg_data(h))->ifa_index)
+		       ? note_routing(b, (int)((const struct ifaddrmsg *)nlmsg_data(h))->ifa_index)
 		       : 0;
+}
+
+static int take_routing(struct batch *b, const struct nlmsghdr *h)
+{
+	bool routing;
+	int ifindex;
+
+	if (h->nlmsg_pid == b->own_port || !isolate_event(h, &ifindex, &routing))
+		return 0;
+	return routing ? note_routing(b, ifindex) : take_other(b, SOCK_OWN_NS, ifindex);
 }
 
 /* A namespace that ends takes its number along, and its links say nothing more. */
@@ -133,6 +153,11 @@ static int take(const struct nlmsghdr *h, int nsid, void *arg)
 	case RTM_NEWADDR:
 	case RTM_DELADDR:
 		return take_addr(arg, h, nsid);
+	case RTM_NEWROUTE:
+	case RTM_DELROUTE:
+	case RTM_NEWRULE:
+	case RTM_DELRULE:
+		return nsid == SOCK_OWN_NS ? take_routing(arg, h) : 0;
 	case RTM_DELNSID:
 		return nsid == SOCK_OWN_NS ? take_nsid(arg, h) : 0;
 	case RTM_NEWNSID:

@@ -381,6 +381,27 @@ static int fake_steers(struct kernel *k, int (*cb)(int parent_ifindex, struct ma
 	return r;
 }
 
+static int fake_isolated(struct kernel *k, int (*cb)(uint32_t n, void *arg), void *arg, struct err *e)
+{
+	int r = 0;
+
+	(void)e;
+	for (struct fake_node *i = fake_of(k)->nodes; i && !r; i = i->next)
+		if (i->node.iso != ISO_OFF)
+			r = cb(i->node.n, arg);
+	return r;
+}
+
+static int fake_arp(struct kernel *k, int ifindex, struct arp *ret, struct err *e)
+{
+	(void)e;
+	*ret = (struct arp){0};
+	for (struct fake_node *i = fake_of(k)->nodes; i; i = i->next)
+		if (i->node.link && i->node.port.ifindex == ifindex)
+			*ret = i->node.arp;
+	return 0;
+}
+
 static void fake_free(struct kernel *k)
 {
 	struct fake *f = fake_of(k);
@@ -408,6 +429,8 @@ static const struct kernel_ops fake_ops = {
 	.marked = fake_marked,
 	.pins = fake_pins,
 	.steers = fake_steers,
+	.isolated = fake_isolated,
+	.arp = fake_arp,
 	.free = fake_free,
 };
 

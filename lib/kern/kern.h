@@ -52,6 +52,15 @@ struct kernel_ops {
 		      struct err *e);
 	int (*pins)(struct kernel *k, int (*cb)(uint32_t n, int parent_ifindex, void *arg), void *arg,
 		    struct err *e);
+	/* The number of every VNIC that has a rule or a route of ours; a number may come more than once. */
+	int (*isolated)(struct kernel *k, int (*cb)(uint32_t n, void *arg), void *arg, struct err *e);
+	/* How a link of the own namespace answers and asks by ARP; ifindex 0: a new one. */
+	int (*arp)(struct kernel *k, int ifindex, struct arp *ret, struct err *e);
+	/*
+	 * on: many questions about the own namespace follow: it is read once, and answers come from there
+	 * until the next modifying act, or until off. NULL where asking costs nothing.
+	 */
+	void (*survey)(struct kernel *k, bool on);
 	void (*free)(struct kernel *k);
 };
 
@@ -76,8 +85,9 @@ int kern_real_event_fd(struct kernel *k);
 /* What happened to one link, in the own namespace or in another that has a number in it. */
 struct kern_event {
 	int nsid;    /* OWN_NS, or the other namespace's number */
-	int ifindex; /* 0: the whole namespace nsid is gone */
+	int ifindex; /* 0: the whole namespace nsid is gone; -N: rules or routes of the isolated VNIC N */
 	bool gone;
+	bool routing;              /* its addresses, or the routes over it */
 	const struct sys_link *l;  /* as it is now, or (gone) was last; NULL: addresses or qdiscs changed */
 	int new_nsid, new_ifindex; /* gone because it was moved there; new_ifindex 0: deleted, or moved out of
 				      sight */
@@ -102,6 +112,9 @@ int kern_real_zone(struct kernel *k, int nsid, char ret[ZONE_MAX], struct err *e
 int kern_real_lower(struct kernel *k, const char *zone, const struct sys_link *l);
 /* Every other namespace that has a name or a process, each once; cb returns non-zero to stop. */
 int kern_real_zones(struct kernel *k, int (*cb)(const char *zone, void *arg), void *arg);
+
+/* Tells of routes over links, too, from now on. */
+void kern_real_hear_routes(struct kernel *k);
 
 /* Test helpers of the fake. fail_at: the apply call (counted from 1) that fails with -EIO; 0 = none. */
 void kern_fake_fail_at(struct kernel *k, unsigned call);

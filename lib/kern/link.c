@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <linux/if_link.h>
+#include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/rtnetlink.h>
 #include <string.h>
@@ -64,6 +65,27 @@ static bool get_quiet(struct nlattr *af_spec)
 	return !accepts_ra(tb[IFLA_INET6_CONF]);
 }
 
+/* The array begins with the first setting, whose number is 1. */
+static uint32_t inet_setting(struct nlattr *conf, unsigned which)
+{
+	uint32_t value = 0;
+
+	if (nla_len(conf) >= (int)(which * sizeof(value)))
+		memcpy(&value, (const char *)nla_data(conf) + (which - 1) * sizeof(value), sizeof(value));
+	return value;
+}
+
+static struct arp get_arp(struct nlattr *af_spec)
+{
+	struct nlattr *tb[IFLA_INET_MAX + 1];
+	struct nlattr *inet = af_spec ? nla_find(nla_data(af_spec), nla_len(af_spec), AF_INET) : NULL;
+
+	if (!inet || nla_parse_nested(tb, IFLA_INET_MAX, inet, NULL) || !tb[IFLA_INET_CONF])
+		return (struct arp){0};
+	return (struct arp){.ignore = inet_setting(tb[IFLA_INET_CONF], IPV4_DEVCONF_ARP_IGNORE),
+			    .announce = inet_setting(tb[IFLA_INET_CONF], IPV4_DEVCONF_ARP_ANNOUNCE)};
+}
+
 static void get_attrs(struct nlattr **tb, struct sys_link *l)
 {
 	get_string(tb[IFLA_IFNAME], l->name, sizeof(l->name));
@@ -94,6 +116,7 @@ int link_view_parse(const struct nlmsghdr *h, struct link_view *ret)
 	ifi = nlmsg_data(h);
 	*ret = (struct link_view){
 		.sys = {.ifindex = ifi->ifi_index, .type = ifi->ifi_type, .flags = ifi->ifi_flags},
+		.arp = get_arp(tb[IFLA_AF_SPEC]),
 		.quiet = get_quiet(tb[IFLA_AF_SPEC]),
 	};
 	get_attrs(tb, &ret->sys);

@@ -20,8 +20,9 @@ static void rtnl_link_freep(struct rtnl_link **l)
 }
 #define LINK_AUTO __attribute__((cleanup(rtnl_link_freep))) struct rtnl_link *
 
-static int put_bridge(struct nl_msg *msg)
+static int put_bridge(struct nl_msg *msg, const struct node *n)
 {
+	(void)n;
 	NLA_PUT_U32(msg, IFLA_BR_STP_STATE, 0);
 	NLA_PUT_U8(msg, IFLA_BR_MCAST_SNOOPING, 0);
 	return 0;
@@ -30,9 +31,11 @@ nla_put_failure:
 	return -ENOMEM;
 }
 
-static int put_macvlan(struct nl_msg *msg)
+static int put_macvlan(struct nl_msg *msg, const struct node *n)
 {
 	NLA_PUT_U32(msg, IFLA_MACVLAN_MODE, MACVLAN_MODE_BRIDGE);
+	if (n->bc_queue)
+		NLA_PUT_U32(msg, IFLA_MACVLAN_BC_QUEUE_LEN, n->bc_queue);
 	return 0;
 
 nla_put_failure:
@@ -41,7 +44,7 @@ nla_put_failure:
 
 static const struct kind {
 	const char *name;
-	int (*put)(struct nl_msg *msg);
+	int (*put)(struct nl_msg *msg, const struct node *n);
 } kinds[] = {
 	{.name = "macvlan", .put = put_macvlan},
 	{.name = "dummy"},
@@ -51,7 +54,7 @@ static const struct kind {
 
 /* libnl's own objects for these know neither switch of the bridge: the part that differs by kind is put here.
  */
-static int put_kind(struct nl_msg *msg, const char *name)
+static int put_kind(struct nl_msg *msg, const char *name, const struct node *n)
 {
 	struct nlattr *info, *data;
 	int rc = 0;
@@ -62,7 +65,7 @@ static int put_kind(struct nl_msg *msg, const char *name)
 		if (strcmp(kinds[i].name, name) != 0 || !kinds[i].put)
 			continue;
 		data = nla_nest_start(msg, IFLA_INFO_DATA);
-		rc = kinds[i].put(msg);
+		rc = kinds[i].put(msg, n);
 		nla_nest_end(msg, data);
 	}
 	nla_nest_end(msg, info);
@@ -150,7 +153,7 @@ static int create_as(struct act *a, const char *name, const char *kind, int pare
 	if (rtnl_link_build_add_request(link, NLM_F_CREATE | NLM_F_EXCL, &request))
 		return err_nomem(a->e);
 	MSG_AUTO msg = request;
-	if (put_kind(msg, kind))
+	if (put_kind(msg, kind, a->node))
 		return err_nomem(a->e);
 	own.sk = a->r->rt;
 	return act_send(&own, msg);

@@ -2,6 +2,8 @@
 /* Sees one node as the kernel has it: its link, its trees, its hooks. Changes nothing, keeps nothing. */
 #include "lib/kern/real.h"
 
+#include "lib/kern/view.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -45,7 +47,9 @@ static int try_one(struct look *l, struct nl_sock *sk, const struct port *port, 
 
 	if (by_index ? !port->ifindex : !port->name[0])
 		return -ENODEV;
-	rc = link_get(sk, by_index ? port->ifindex : 0, by_index ? NULL : port->name, &l->found, &x);
+	rc = view_link(l->r, sk, by_index ? port->ifindex : 0, port->name, &l->found);
+	if (rc == VIEW_NONE)
+		rc = link_get(sk, by_index ? port->ifindex : 0, by_index ? NULL : port->name, &l->found, &x);
 	if (!rc && !is_ours(l, &l->found.sys, ifb))
 		rc = -ENODEV;
 	return rc;
@@ -71,7 +75,11 @@ static int try_alias(struct look *l, struct nl_sock *sk)
 
 	if (!kind[0])
 		return -ENODEV;
-	rc = link_each(sk, kind, match_alias, l, &x);
+	rc = view_marked(l->r, sk, l->key->n, &l->found.sys.ifindex);
+	if (rc == VIEW_NONE)
+		rc = link_each(sk, kind, match_alias, l, &x);
+	else if (!rc)
+		rc = 1;
 	if (rc < 0)
 		return rc;
 	/* The list has no IPv6 settings: the one link is asked again. */
@@ -122,6 +130,8 @@ static void fill_link(struct look *l)
 	ret->up = s->flags & IFF_UP;
 	ret->marked = l->marked;
 	ret->quiet = own && l->found.quiet;
+	if (own)
+		ret->arp = l->found.arp;
 	if (own)
 		fill_parent(l);
 }
@@ -202,6 +212,24 @@ static int see_ifb(struct look *l, struct err *e)
 	return rc ? real_fail(rc, ret->ifb_port.name, &x, e) : 0;
 }
 
+/* Only for those that it was asked for: others have none, and a look costs several dumps. */
+static int see_isolation(struct look *l, struct err *e)
+{
+	struct extack x = {};
+	int rc = 0;
+
+	if (l->key->iso == ISO_OFF)
+		return 0;
+	kern_real_hear_routes(&l->r->kernel);
+	if (l->ret->parent.ifindex)
+		rc = real_arp(&l->r->kernel, l->ret->parent.ifindex, &l->ret->parent_arp, NULL);
+	if (rc == -ENODEV)
+		rc = 0;
+	if (rc == 0)
+		rc = isolate_observe(l->r, l->ret, &x);
+	return rc ? real_fail(rc, l->key->port.name, &x, e) : 0;
+}
+
 int real_observe(struct kernel *k, const struct node *key, struct node *ret, struct err *e)
 {
 	struct node node = {
@@ -210,12 +238,16 @@ int real_observe(struct kernel *k, const struct node *key, struct node *ret, str
 	int rc;
 
 	node.port.ifindex = 0;
+	if (key->iso != ISO_OFF)
+		real_arp(k, 0, &node.arp, NULL);
 	node_ifb_name(key->n, node.ifb_port.name);
 	rc = see_zone(&l, e);
 	if (!rc && key->class == CLASS_VNIC) {
 		rc = see_ifb(&l, e);
 		if (!rc)
 			rc = see_steer(&l, e);
+		if (!rc)
+			rc = see_isolation(&l, e);
 	}
 	if (!rc)
 		*ret = node;

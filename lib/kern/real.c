@@ -5,6 +5,7 @@
  */
 #include "lib/kern/real.h"
 
+#include "lib/kern/view.h"
 #include "lib/nl/netns.h"
 
 #include <errno.h>
@@ -39,7 +40,6 @@ int real_enter(struct real *r, const char *zone, struct err *e)
 {
 	int ns, rc;
 
-	(void)r;
 	if (!zone[0])
 		return 0;
 	rc = netns_open(zone, &ns, e);
@@ -47,13 +47,16 @@ int real_enter(struct real *r, const char *zone, struct err *e)
 		return rc;
 	rc = netns_enter(ns, e);
 	close(ns);
+	bpf_away(r->bpf, !rc);
 	return rc;
 }
 
 void real_leave(struct real *r, const char *zone)
 {
-	if (zone[0])
-		netns_leave(r->own);
+	if (!zone[0])
+		return;
+	netns_leave(r->own);
+	bpf_away(r->bpf, false);
 }
 
 int real_fail(int rc, const char *object, const struct extack *x, struct err *e)
@@ -101,6 +104,9 @@ static const struct row {
 	[OP_STEER_DEL] = {.fn = steer_del, .what = "stop steering its frames", .goes = true, .own = true},
 	[OP_HOOK_ADD] = {.fn = hook_add, .what = "attach the hook", .own = true},
 	[OP_HOOK_DEL] = {.fn = hook_del, .what = "detach the hook", .goes = true, .own = true},
+	[OP_ARP_SET] = {.fn = arp_set, .what = "set how it answers ARP", .own = true},
+	[OP_ISO_SET] = {.fn = iso_set, .what = "isolate it", .own = true},
+	[OP_ISO_DEL] = {.fn = iso_del, .what = "end its isolation", .goes = true, .own = true},
 };
 
 static bool is_gone(int rc)
@@ -136,7 +142,7 @@ static int real_apply(struct kernel *k, struct op *op, struct err *e)
 
 static int real_observe_hook(struct kernel *k, int parent_ifindex, bool *ret, struct err *e)
 {
-	return bpf_hook_observe(real_of(k)->bpf, parent_ifindex, ret, e);
+	return view_hook(real_of(k), parent_ifindex, ret, e);
 }
 
 static int real_links(struct kernel *k, int (*cb)(const struct sys_link *l, void *arg), void *arg,
@@ -153,12 +159,15 @@ static int real_link(struct kernel *k, const char *zone, int ifindex, const char
 {
 	struct nl_sock *sk;
 	struct link_view v;
-	struct extack x;
+	struct extack x = {};
 	int rc = real_sock(real_of(k), zone, &sk, e);
 
 	if (rc)
 		return rc;
-	rc = link_get(sk, ifindex, name, &v, &x);
+	rc = view_link(real_of(k), sk, ifindex, name, &v);
+	/* It may be an alternative name. */
+	if (rc == VIEW_NONE || (rc && !ifindex))
+		rc = link_get(sk, ifindex, name, &v, &x);
 	real_unsock(real_of(k), sk);
 	if (rc)
 		return real_fail(rc, name, &x, e);
@@ -182,6 +191,7 @@ static void real_free(struct kernel *k)
 {
 	struct real *r = real_of(k);
 
+	r->view = view_free(r->view);
 	bpf_close(r->bpf);
 	free(r->doomed);
 	genl_close(r->ethtool);
@@ -206,6 +216,9 @@ static const struct kernel_ops real_ops = {
 	.marked = real_marked,
 	.pins = real_pins,
 	.steers = real_steers,
+	.isolated = real_isolated,
+	.arp = real_arp,
+	.survey = real_survey,
 	.free = real_free,
 };
 

@@ -20,9 +20,12 @@ struct real {
 	struct nl_sock *events;
 	struct genl *ethtool; /* NULL where the kernel has no such family */
 	struct bpf *bpf;
-	int *doomed; /* ifindexes of links that the next sweep deletes */
+	struct view *view; /* while many links are looked at */
+	int *doomed;       /* ifindexes of links that the next sweep deletes */
 	size_t doomed_count;
-	double tick_ns; /* of tc's buckets */
+	bool hears_routes;
+	unsigned no_leaf; /* kinds of leaf, one bit each, that the kernel has not */
+	double tick_ns;   /* of tc's buckets */
 	char uuid[UUID_MAX];
 };
 
@@ -62,6 +65,7 @@ int act_ifindex(struct act *a, int *ret);
 /* link.c */
 struct link_view {
 	struct sys_link sys;
+	struct arp arp;
 	bool quiet; /* no IPv6 address of its own; also where there is no IPv6 at all */
 };
 int link_view_parse(const struct nlmsghdr *h, struct link_view *ret);
@@ -100,8 +104,19 @@ int tree_drain(struct act *a);
 int tree_observe(const struct real *r, struct nl_sock *sk, int ifindex, uint32_t mtu,
 		 const struct shape *want, struct tree *ret, struct extack *x);
 /* What the leaf of our tree on a link dropped; 0 when there is none. */
-int tree_drops(struct nl_sock *sk, int ifindex, uint64_t *ret, struct extack *x);
+int tree_drops(const struct real *r, struct nl_sock *sk, int ifindex, uint64_t *ret, struct extack *x);
 double tree_tick_ns(void);
+
+/* isolate.c */
+int arp_set(struct act *a);
+int iso_set(struct act *a);
+int iso_del(struct act *a);
+/* Fills ret->iso; its link has been seen. */
+int isolate_observe(struct real *r, struct node *ret, struct extack *x);
+int real_arp(struct kernel *k, int ifindex, struct arp *ret, struct err *e);
+int real_isolated(struct kernel *k, int (*cb)(uint32_t n, void *arg), void *arg, struct err *e);
+/* Whom a notification of a route or rule concerns (see kern_event), if any VNIC can be. */
+bool isolate_event(const struct nlmsghdr *h, int *ret_ifindex, bool *ret_routing);
 
 /* hook.c: operations that lib/bpf carries out. */
 int prog_add(struct act *a);
@@ -123,5 +138,7 @@ int real_speed(struct kernel *k, int ifindex, uint64_t *bps, int *duplex);
 int real_marked(struct kernel *k, const char *const *zones,
 		int (*cb)(const struct port *port, uint32_t n, enum link_class class, void *arg), void *arg,
 		struct err *e);
+/* view.c */
+void real_survey(struct kernel *k, bool on);
 /* events.c */
 int events_open(struct nl_sock **ret, struct err *e);

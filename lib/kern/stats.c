@@ -3,6 +3,8 @@
  * dropped. */
 #include "lib/kern/real.h"
 
+#include "lib/kern/view.h"
+
 #include <errno.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
@@ -58,7 +60,7 @@ int real_stats(struct kernel *k, const char *zone, int ifindex, struct link_stat
 {
 	MSG_AUTO msg = stats_msg(ifindex);
 	struct nl_sock *sk;
-	struct extack x;
+	struct extack x = {};
 	int rc;
 
 	if (!msg)
@@ -66,7 +68,9 @@ int real_stats(struct kernel *k, const char *zone, int ifindex, struct link_stat
 	rc = real_sock(real_of(k), zone, &sk, e);
 	if (rc)
 		return rc;
-	rc = sock_get(sk, msg, parse_one, ret, &x);
+	rc = view_stats(real_of(k), sk, ifindex, ret);
+	if (rc == VIEW_NONE)
+		rc = sock_get(sk, msg, parse_one, ret, &x);
 	real_unsock(real_of(k), sk);
 	return rc ? real_fail(rc, NULL, &x, e) : 0;
 }
@@ -110,7 +114,7 @@ static int drops_in(struct real *r, const struct port *port, uint64_t *ret, stru
 	rc = real_sock(r, port->zone, &sk, e);
 	if (rc)
 		return rc;
-	rc = tree_drops(sk, port->ifindex, ret, &x);
+	rc = tree_drops(r, sk, port->ifindex, ret, &x);
 	real_unsock(r, sk);
 	return rc ? real_fail(rc, port->name, &x, e) : 0;
 }

@@ -6,6 +6,8 @@
  */
 #include "lib/kern/real.h"
 
+#include "lib/kern/view.h"
+
 #include <errno.h>
 #include <linux/gen_stats.h>
 #include <linux/pkt_sched.h>
@@ -323,7 +325,7 @@ static int see(const struct nlmsghdr *h, void *arg)
 }
 
 /* Asks for one qdisc or class. Not there: s->kind stays empty, 0 is returned. */
-static int ask(struct nl_sock *sk, int type, const struct where *w, struct seen *s, struct extack *x)
+static int ask_kernel(struct nl_sock *sk, int type, const struct where *w, struct seen *s, struct extack *x)
 {
 	MSG_AUTO msg = tc_msg(type, NLM_F_ECHO, w, NULL);
 	int rc;
@@ -334,9 +336,19 @@ static int ask(struct nl_sock *sk, int type, const struct where *w, struct seen 
 	return rc == -ENOENT || rc == -EINVAL ? 0 : rc;
 }
 
-static int ask_leaf(struct nl_sock *sk, int ifindex, struct seen *s, struct extack *x)
+static int ask(const struct real *r, struct nl_sock *sk, int type, const struct where *w, struct seen *s,
+	       struct extack *x)
 {
-	return ask(sk, RTM_GETQDISC, &(struct where){.ifindex = ifindex, .parent = CAP_ID}, s, x);
+	const struct nlmsghdr *h;
+
+	if (type != RTM_GETQDISC || view_qdisc(r, sk, w->ifindex, w->parent, &h))
+		return ask_kernel(sk, type, w, s, x);
+	return h ? see(h, s) : 0;
+}
+
+static int ask_leaf(const struct real *r, struct nl_sock *sk, int ifindex, struct seen *s, struct extack *x)
+{
+	return ask(r, sk, RTM_GETQDISC, &(struct where){.ifindex = ifindex, .parent = CAP_ID}, s, x);
 }
 
 static const struct leaf *our_leaf(const struct seen *s)
@@ -356,7 +368,7 @@ static int find_leaf(struct act *a, uint32_t parent, const struct leaf **ret)
 
 	if (rc)
 		return rc;
-	rc = ask(a->sk, RTM_GETQDISC, &w, &s, &x);
+	rc = ask(a->r, a->sk, RTM_GETQDISC, &w, &s, &x);
 	if (rc)
 		return act_fail(a, rc, &x);
 	*ret = our_leaf(&s);
@@ -377,18 +389,20 @@ static int leaf_send(struct act *a, const struct leaf *leaf, bool fresh)
 	return act_send(a, msg);
 }
 
-/* The first kind that the kernel has. */
+/* The first kind that the kernel has. It loads what is a module: what is not there now is not asked for
+ * again. */
 static int leaf_make(struct act *a, bool below)
 {
 	bool segment = act_shape(a)->segment;
 	int rc = below ? 0 : -ENOENT;
 
 	for (size_t i = 0; i < LEAVES; i++) {
-		if (leaves[i].segment != segment || leaves[i].below != below)
+		if (leaves[i].segment != segment || leaves[i].below != below || a->r->no_leaf & 1U << i)
 			continue;
 		rc = leaf_send(a, &leaves[i], true);
 		if (rc != -ENOENT)
 			return rc;
+		a->r->no_leaf |= 1U << i;
 	}
 	return below ? 0 : rc;
 }
@@ -396,8 +410,8 @@ static int leaf_make(struct act *a, bool below)
 /* Of the same kind it is changed in place; another kind takes its place in one step. */
 int leaf_set(struct act *a)
 {
-	const struct leaf *leaf, *below = NULL;
-	int rc = find_leaf(a, CAP_ID, &leaf);
+	const struct leaf *leaf = NULL, *below = NULL;
+	int rc = a->op->kind == OP_LEAF_ADD ? 0 : find_leaf(a, CAP_ID, &leaf);
 
 	if (rc)
 		return rc;
@@ -537,24 +551,24 @@ int tree_observe(const struct real *r, struct nl_sock *sk, int ifindex, uint32_t
 	struct view v = {.r = r, .mtu = mtu, .want = want, .tree = &tree};
 	struct seen seen_root = {}, seen_class = {.take = take_class, .arg = &v};
 	struct seen seen_leaf = {.take = take_leaf, .arg = &v}, seen_below = seen_leaf;
-	int rc = ask(sk, RTM_GETQDISC, &root, &seen_root, x);
+	int rc = ask(r, sk, RTM_GETQDISC, &root, &seen_root, x);
 
 	tree.root = seen_root.handle == TREE_MAJOR && !strcmp(seen_root.kind, "htb");
 	if (!rc && tree.root)
-		rc = ask(sk, RTM_GETTCLASS, &class, &seen_class, x);
+		rc = ask(r, sk, RTM_GETTCLASS, &class, &seen_class, x);
 	if (!rc && tree.cap)
-		rc = ask(sk, RTM_GETQDISC, &leaf, &seen_leaf, x);
+		rc = ask(r, sk, RTM_GETQDISC, &leaf, &seen_leaf, x);
 	if (!rc && tree.shape.segment)
-		rc = ask(sk, RTM_GETQDISC, &below, &seen_below, x);
+		rc = ask(r, sk, RTM_GETQDISC, &below, &seen_below, x);
 	if (!rc)
 		*ret = tree;
 	return rc;
 }
 
-int tree_drops(struct nl_sock *sk, int ifindex, uint64_t *ret, struct extack *x)
+int tree_drops(const struct real *r, struct nl_sock *sk, int ifindex, uint64_t *ret, struct extack *x)
 {
 	struct seen leaf = {};
-	int rc = ask_leaf(sk, ifindex, &leaf, x);
+	int rc = ask_leaf(r, sk, ifindex, &leaf, x);
 
 	if (!rc)
 		*ret = our_leaf(&leaf) ? leaf.drops : 0;
@@ -571,7 +585,7 @@ int tree_drain(struct act *a)
 		struct seen class = {};
 		struct extack x;
 
-		rc = ask(a->sk, RTM_GETTCLASS, &w, &class, &x);
+		rc = ask(a->r, a->sk, RTM_GETTCLASS, &w, &class, &x);
 		if (rc)
 			return act_fail(a, rc, &x);
 		if (!class.backlog && !class.qlen)

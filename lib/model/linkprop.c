@@ -63,6 +63,14 @@ static int check_zone(const char *text, char ret[PROP_TEXT_MAX], struct err *e)
 	return 0;
 }
 
+static int check_isolate(const char *text, char ret[PROP_TEXT_MAX], struct err *e)
+{
+	if (strcmp(text, "on") != 0 && strcmp(text, "off") != 0)
+		return err_user(e, -EINVAL, "isolate", "%s is neither on nor off", text);
+	snprintf(ret, PROP_TEXT_MAX, "%s", text);
+	return 0;
+}
+
 #define BIT(class)  (1u << (class))
 #define BW_POSSIBLE "64K-400G,1%-100%,none,blocked"
 
@@ -88,4 +96,8 @@ const struct prop_row prop_rows[PROP_COUNT] = {
 		       .classes = BIT(CLASS_VNIC),
 		       .possible = "names under /run/netns",
 		       .check = check_zone},
+	[PROP_ISOLATE] = {.name = "isolate",
+			  .classes = BIT(CLASS_VNIC),
+			  .possible = "on,off",
+			  .check = check_isolate},
 };

@@ -129,6 +129,13 @@ static bool ifb_equal(const struct node *a, const struct node *b)
 			   a->ifb_up == b->ifb_up && tree_equal(&a->rx, &b->rx));
 }
 
+/* ARP settings are of interest while they have to be strict; afterwards others' wishes are theirs. */
+static bool iso_equal(const struct node *a, const struct node *b)
+{
+	return a->iso == b->iso &&
+	       (a->iso == ISO_OFF || (arp_equal(a->arp, b->arp) && arp_equal(a->parent_arp, b->parent_arp)));
+}
+
 const char *node_differs(const struct node *a, const struct node *b)
 {
 	const char *link = link_differs(a, b);
@@ -139,10 +146,22 @@ const char *node_differs(const struct node *a, const struct node *b)
 	       : !tree_equal(&a->tx, &b->tx)     ? "tx tree"
 	       : !ifb_equal(a, b)                ? "rx tree"
 	       : a->steer != b->steer            ? "steering"
+	       : !iso_equal(a, b)                ? "isolation"
 						 : "nothing";
 }
 
 bool node_equal(const struct node *a, const struct node *b)
 {
 	return !strcmp(node_differs(a, b), "nothing");
+}
+
+#define BC_QUEUE_KERNEL 1000u  /* what the kernel takes unasked */
+#define BC_QUEUE_EACH   8u     /* ARP, duplicate address detection and MLD of a VNIC that comes up */
+#define BC_QUEUE_MAX    32768u /* frames: about 25 MB of small ones */
+
+uint32_t bc_queue_for(unsigned vnics)
+{
+	if (vnics <= BC_QUEUE_KERNEL / BC_QUEUE_EACH)
+		return 0;
+	return vnics < BC_QUEUE_MAX / BC_QUEUE_EACH ? vnics * BC_QUEUE_EACH : BC_QUEUE_MAX;
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "lib/base/units.h"
+#include "lib/model/isolate.h"
 
 #include <net/if.h>
 #include <stdbool.h>
@@ -61,6 +62,9 @@ struct prog {
 	bool clsact;         /* how they are attached when they are: no matter afterwards */
 };
 
+/* The rules and the routing table of an isolated VNIC; STALE: not what its addresses need. */
+enum iso { ISO_OFF, ISO_STALE, ISO_ON };
+
 struct node {
 	uint32_t n; /* row number in state.db; the ifb is vi<N> */
 	enum link_class class;
@@ -71,6 +75,8 @@ struct node {
 	struct port parent;  /* VNIC: the link below, in the daemon's namespace */
 	struct mac mac;
 	uint32_t mtu;
+	uint32_t bc_queue; /* VNIC: frames of its parent's broadcast queue, asked for when it is made; 0
+			      default */
 	bool up;
 	bool marked; /* alias vnicd:<uuid>:<N> and group are ours */
 	bool doomed; /* in the group that is deleted next */
@@ -78,6 +84,10 @@ struct node {
 
 	struct prog prog;
 	struct tree tx; /* on the VNIC */
+
+	enum iso iso;          /* of a key: is there to be anything to look at? */
+	struct arp arp;        /* of a link that is not there: what it will have */
+	struct arp parent_arp; /* both seen with iso only */
 
 	bool ifb;
 	struct port ifb_port;
@@ -95,6 +105,12 @@ void node_ifb_name(uint32_t n, char name[IFNAMSIZ]);
  * give. */
 void node_interim_name(uint32_t n, char name[IFNAMSIZ]);
 
+/*
+ * The kernel delivers group frames to all VNICs of a parent from one queue, as long as the longest that any
+ * of them asked for. When a parent comes back each VNIC sends some of these at once. 0: the kernel's 1000
+ * will do.
+ */
+uint32_t bc_queue_for(unsigned vnics);
 /* The one place where a rate becomes HTB and leaf parameters (DESIGN 6). mtu: of the link, in bytes. */
 struct shape shape_for(uint64_t rate, uint32_t mtu);
 bool shape_equal(const struct shape *a, const struct shape *b);

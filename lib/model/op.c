@@ -49,6 +49,7 @@ static void link_add(const struct op *op, struct node *n)
 	memcpy(n->kind, to->kind, sizeof(n->kind));
 	n->parent = to->parent;
 	n->mac = to->mac;
+	n->bc_queue = to->bc_queue;
 	n->mtu = to->mtu;
 	n->up = n->marked = n->quiet = false;
 	n->tx = (struct tree){0};
@@ -191,6 +192,26 @@ static void steer_del(const struct op *op, struct node *n)
 	n->steer = false;
 }
 
+static void arp_set(const struct op *op, struct node *n)
+{
+	if (op->on == ON_PARENT)
+		n->parent_arp = op->to.parent_arp;
+	else
+		n->arp = op->to.arp;
+}
+
+static void iso_set(const struct op *op, struct node *n)
+{
+	(void)op;
+	n->iso = ISO_ON;
+}
+
+static void iso_del(const struct op *op, struct node *n)
+{
+	(void)op;
+	n->iso = ISO_OFF;
+}
+
 static void nothing(const struct op *op, struct node *n)
 {
 	(void)op;
@@ -230,6 +251,8 @@ static void text_add(const struct op *op, FILE *out)
 		!strcmp(n->kind, "macvlan")  ? " mode bridge"
 		: !strcmp(n->kind, "bridge") ? " stp_state 0 mcast_snooping 0"
 					     : "");
+	if (n->bc_queue)
+		fprintf(out, " bcqueuelen %u", n->bc_queue);
 }
 
 static void text_del(const struct op *op, FILE *out)
@@ -393,6 +416,33 @@ static void text_hook(const struct op *op, FILE *out)
 		op->kind == OP_HOOK_ADD ? "attach the" : "detach the", op->to.parent.name);
 }
 
+static void text_arp(const struct op *op, FILE *out)
+{
+	struct arp arp = op->on == ON_PARENT ? op->to.parent_arp : op->to.arp;
+	const char *name = op_port(&op->to, op->on)->name;
+
+	fprintf(out, "sysctl -qw net.ipv4.conf.%s.arp_ignore=%u net.ipv4.conf.%s.arp_announce=%u", name,
+		arp.ignore, name, arp.announce);
+}
+
+static void text_iso(const struct op *op, FILE *out)
+{
+	uint32_t n = op->to.n;
+
+	fprintf(out,
+		"# for each address of %s: ip rule add from ADDRESS lookup %u priority %u protocol %u; "
+		"its subnets and gateways over %s in that table",
+		op->to.port.name, isolate_table(n), isolate_priority(n), ISOLATE_PROTOCOL, op->to.port.name);
+}
+
+static void text_iso_del(const struct op *op, FILE *out)
+{
+	uint32_t table = isolate_table(op->from.n);
+
+	fprintf(out, "ip rule flush table %u protocol %u; ip route flush table %u protocol %u", table,
+		ISOLATE_PROTOCOL, table, ISOLATE_PROTOCOL);
+}
+
 /* inverse: the kind that takes it back with from and to exchanged; OP_COUNT: there is nothing to take back.
  */
 static const struct {
@@ -428,6 +478,9 @@ static const struct {
 	[OP_STEER_DEL] = {"steer-del", steer_del, OP_STEER_ADD, text_steer},
 	[OP_HOOK_ADD] = {"hook-add", nothing, OP_HOOK_DEL, text_hook},
 	[OP_HOOK_DEL] = {"hook-del", nothing, OP_HOOK_ADD, text_hook},
+	[OP_ARP_SET] = {"arp-set", arp_set, OP_ARP_SET, text_arp},
+	[OP_ISO_SET] = {"iso-set", iso_set, OP_ISO_DEL, text_iso},
+	[OP_ISO_DEL] = {"iso-del", iso_del, OP_ISO_SET, text_iso_del},
 };
 
 const char *op_name(enum op_kind kind)

@@ -37,6 +37,9 @@ enum op_kind {
 	OP_STEER_DEL, /* deletes the entry; yes: closes it and waits for a gap in its traffic first */
 	OP_HOOK_ADD,  /* the program on a parent's ingress */
 	OP_HOOK_DEL,
+	OP_ARP_SET, /* arp_ignore, arp_announce of the link or its parent */
+	OP_ISO_SET, /* rules and table of an isolated VNIC: what its addresses need, and no more */
+	OP_ISO_DEL,
 	OP_COUNT
 };
 

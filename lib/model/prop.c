@@ -120,6 +120,11 @@ uint32_t prop_mtu(const struct props *p)
 	return p->value[PROP_MTU] ? (uint32_t)strtoul(p->value[PROP_MTU], NULL, 10) : 0;
 }
 
+bool prop_isolate(const struct props *p)
+{
+	return p->value[PROP_ISOLATE] && !strcmp(p->value[PROP_ISOLATE], "on");
+}
+
 const char *prop_zone(const struct props *p)
 {
 	return p->value[PROP_ZONE] ? p->value[PROP_ZONE] : "";

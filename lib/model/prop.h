@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum prop_id { PROP_MAXBW, PROP_MAXBW_RX, PROP_MAXBW_TX, PROP_MTU, PROP_ZONE, PROP_COUNT };
+enum prop_id { PROP_MAXBW, PROP_MAXBW_RX, PROP_MAXBW_TX, PROP_MTU, PROP_ZONE, PROP_ISOLATE, PROP_COUNT };
 #define PROP_TEXT_MAX 256
 
 /* classes, readable: bit masks of enum link_class: where it can be set, where it is shown read-only. */
@@ -46,6 +46,7 @@ void prop_reset(struct props *p, enum prop_id id);
 /* The caps a link asks for, by direction: rx or tx if set, else maxbw. BW_NONE when nothing is. */
 struct bw prop_cap(const struct props *p, bool tx);
 uint32_t prop_mtu(const struct props *p);     /* 0 = unset */
+bool prop_isolate(const struct props *p);     /* false = unset */
 const char *prop_zone(const struct props *p); /* "" = unset */
 /* BANDWIDTH as show-vnic prints it: "max=100M", "max=100M,rx=10M", "blocked"; "" for none. Returns buf. */
 const char *prop_bandwidth(const struct props *p, char *buf, size_t size);

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <linux/netlink.h>
 #include <netlink/errno.h>
+#include <stdalign.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -14,6 +15,7 @@
 
 #define EVENT_BUFFER (8 << 20)
 #define DUMP_TRIES   20
+#define ANSWER_MAX   65536
 
 /* The few library errors of sending and receiving. A lost notification (ENOBUFS) comes as NLE_NOMEM. */
 static int nl_errno(int rc)
@@ -53,7 +55,6 @@ int sock_open(struct nl_sock **ret, struct err *e)
 		nl_socket_free(sk);
 		return err_sys(e, nl_errno(rc), NULL, "cannot open netlink socket: %s", nl_geterror(rc));
 	}
-	nl_socket_enable_msg_peek(sk);
 	set_options(sk);
 	*ret = sk;
 	return 0;
@@ -103,8 +104,8 @@ struct nl_sock *sock_close(struct nl_sock *sk)
 struct answer {
 	struct part {
 		struct part *next;
-		unsigned char *data;
 		int len;
+		alignas(struct nlmsghdr) unsigned char data[];
 	} * first, **last;
 	bool interrupted;
 };
@@ -115,22 +116,21 @@ static void answer_drop(struct answer *a)
 
 	while ((p = a->first)) {
 		a->first = p->next;
-		free(p->data);
 		free(p);
 	}
 	a->last = &a->first;
 	a->interrupted = false;
 }
 
-static int answer_add(struct answer *a, unsigned char *data, int len)
+static int answer_add(struct answer *a, const unsigned char *data, int len)
 {
-	struct part *p = malloc(sizeof(*p));
+	struct part *p = malloc(sizeof(*p) + (size_t)len);
 
-	if (!p) {
-		free(data);
+	if (!p)
 		return -ENOMEM;
-	}
-	*p = (struct part){.data = data, .len = len};
+	p->next = NULL;
+	p->len = len;
+	memcpy(p->data, data, (size_t)len);
 	*a->last = p;
 	a->last = &p->next;
 	return 0;
@@ -156,20 +156,38 @@ static int answer_end(struct answer *a, unsigned char *data, int len, uint32_t s
 	return 0;
 }
 
+/* One datagram. The kernel makes none that is larger for what is asked here, and a peek costs as much again.
+ */
+static int next_answer(int fd, unsigned char *buf)
+{
+	ssize_t len;
+
+	do
+		len = recv(fd, buf, ANSWER_MAX, MSG_TRUNC);
+	while (len < 0 && errno == EINTR);
+	if (len < 0)
+		return -errno;
+	return len > 0 && len <= ANSWER_MAX ? (int)len : -EIO;
+}
+
+/* Most answers are: nothing of them is kept. */
+static bool only_end(const struct nlmsghdr *h, int len)
+{
+	return ends(h) && NLMSG_ALIGN(h->nlmsg_len) >= (unsigned)len;
+}
+
 static int receive(struct nl_sock *sk, uint32_t seq, struct answer *a, struct extack *x)
 {
-	struct sockaddr_nl from;
-	unsigned char *data;
+	static _Thread_local alignas(struct nlmsghdr) unsigned char buf[ANSWER_MAX];
 	int len, rc;
 
 	do {
-		data = NULL;
-		len = nl_recv(sk, &from, &data, NULL);
-		if (len <= 0)
-			return len ? nl_errno(len) : -EIO;
-		rc = answer_add(a, data, len);
-		if (!rc)
-			rc = answer_end(a, data, len, seq, x);
+		len = next_answer(nl_socket_get_fd(sk), buf);
+		if (len < 0)
+			return len;
+		rc = answer_end(a, buf, len, seq, x);
+		if (rc >= 0 && !only_end((const struct nlmsghdr *)buf, len))
+			rc = answer_add(a, buf, len) ? -ENOMEM : rc;
 	} while (!rc);
 	return rc < 0 ? rc : x->code;
 }

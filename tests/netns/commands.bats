@@ -60,7 +60,7 @@ teardown() { delete_all; }
 
 @test "a VNIC in the parent's namespace: the note, whole; none for a zone or an etherstub" {
 	made create-vnic -l eth0 vnic1
-	is "vnicadm: note: vnic1 is in eth0's namespace: addresses in eth0's subnet bypass it, uncapped (use -p zone=NAME); this host and vnic1 cannot reach each other over eth0" "$stderr"
+	is "vnicadm: note: vnic1 is in eth0's namespace: addresses in eth0's subnet bypass it, uncapped (use -p zone=NAME or isolate=on); this host and vnic1 cannot reach each other over eth0" "$stderr"
 	vt_zone zn
 	good create-vnic -l eth0 -p "zone=${VT}zn" vnic2
 	good create-etherstub stub0

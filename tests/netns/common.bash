@@ -56,7 +56,10 @@ ip -d -o link show | sed "s/^/link /"
 ip -br addr show | sed "s/^/addr /"
 ip route show | sed "s/^/route /"
 ip -6 route show | sed "s/^/route6 /"
-grep -s . /proc/sys/net/ipv6/conf/*/accept_ra
+ip rule show | sed "s/^/rule /"
+ip -6 rule show | sed "s/^/rule6 /"
+ip route show table all | sed -n "/ table [^l]/s/^/tables /p"
+grep -s . /proc/sys/net/ipv6/conf/*/accept_ra /proc/sys/net/ipv4/conf/*/arp_ignore /proc/sys/net/ipv4/conf/*/arp_announce
 "$1"
 qdiscs=$(tc qdisc show)
 echo "$qdiscs"
@@ -102,7 +105,8 @@ told() {
 	adm show-etherstub
 	adm show-link -a -o link,class,mtu,over | sed -E 's/^vi[0-9]+ +/viN /; s/ +/ /g'
 	sqlite3 -readonly "$VT_DIR/state/state.db" 'SELECT "intent", * FROM intent; SELECT "prop", name, key, value
-		FROM prop JOIN link USING (n); SELECT "row", class, name FROM link'
+		FROM prop JOIN link USING (n); SELECT "row", class, name FROM link;
+		SELECT "arp", ignore, announce FROM arp ORDER BY 1, 2, 3'
 }
 
 # Everything. Numbers that a re-made object has anew are left out; ifindexes of VNICs too, with "remade".
@@ -116,7 +120,7 @@ dump() {
 		/: link/ { s/,?(LOWER_UP|NO-CARRIER|M-DOWN)//g
 			s/ (state|qdisc|promiscuity|allmulti|usedbcqueuelen|link-netns|link-netnsid) [^ ]+//g }
 		/: addr/ { s/@[^ ]*//; s/ (UP|UNKNOWN|DOWN|LOWERLAYERDOWN) / / }
-		s/ pref medium//; s/ linkdown//; s,/proc/sys/net/ipv6/conf/,,; s/direct_packets_stat [0-9]*//
+		s/ pref medium//; s/ linkdown//; s,/proc/sys/net/ipv[46]/conf/,,; s/(lookup|table) 19[0-9]{8}/\1 T/; s/(rule6? )2[0-9]{4}:/\1P:/; s/direct_packets_stat [0-9]*//
 		/ class fq_codel /d
 		/ filter / { s/ id [0-9]+//; s/:\[[0-9]+\]//; s/(flower chain 0 handle) 0x[0-9a-f]+/\1 N/ }
 		s/\bvi[0-9]+/viN/g; s/(vnicd:[-0-9a-f]+):[0-9]+/\1:N/; s/vnic-[0-9]+/vnic-N/; s/(link viN) [0-9]+ (.*ether) [^ ]+/\1 \2/

@@ -274,7 +274,7 @@ foreign() { awk -v ours="${1:-none}" '/^[^ \t]/ { drop = / pref 3272[01] / || $2
 }
 
 @test "a VNIC with an address in its parent's subnet and namespace: WHY and one line in the log, gone with the address" {
-	local text="has an address in the subnet and namespace of eth0: traffic between them bypasses it, uncapped (use -p zone=NAME)"
+	local text="has an address in the subnet and namespace of eth0: traffic between them bypasses it, uncapped (use -p zone=NAME or isolate=on)"
 
 	in_ns h ip addr add 10.96.0.1/24 dev eth0
 	in_ns h ip addr add fd96::1/64 dev eth0 nodad

@@ -62,7 +62,7 @@ htb() { in_ns "$1" tc class show dev "$2" | sed -n 's/.*htb.* rate \([^ ]*\) .*/
 	done
 	[ "$(counter vnic1 ipackets)" -ge 6 ]
 	made reset-linkprop -p zone vnic1
-	is "vnicadm: note: vnic1 is in eth0's namespace: addresses in eth0's subnet bypass it, uncapped (use -p zone=NAME); this host and vnic1 cannot reach each other over eth0" "$stderr"
+	is "vnicadm: note: vnic1 is in eth0's namespace: addresses in eth0's subnet bypass it, uncapped (use -p zone=NAME or isolate=on); this host and vnic1 cannot reach each other over eth0" "$stderr"
 	is 'h ' "$(where vnic1)"
 	is 10Mbit "$(htb h vnic1)"
 	is -- "$(vnic vnic1 zone)"

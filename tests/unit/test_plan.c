@@ -18,7 +18,7 @@ struct look {
 	const char *zone, *name; /* name NULL: vnic3 */
 	uint64_t rx, tx;         /* 0 none, 1 blocked */
 	uint32_t mtu;
-	bool there, down;
+	bool there, down, isolated;
 };
 
 static const struct look looks[] = {
@@ -33,6 +33,7 @@ static const struct look looks[] = {
 	{.there = true, .zone = "a", .mtu = 1500, .rx = 10000000, .tx = 1},
 	{.there = true, .zone = "a", .name = "web0", .mtu = 1500, .rx = 10000000, .tx = 1},
 	{.there = true, .zone = "", .name = "web0", .mtu = 1400, .down = true},
+	{.there = true, .zone = "", .mtu = 1500, .rx = 10000000, .isolated = true},
 };
 #define LOOKS (sizeof(looks) / sizeof(*looks))
 
@@ -57,6 +58,10 @@ static struct node node_of(const struct look *k)
 	n.link = n.marked = true;
 	n.quiet = !k->zone[0];
 	n.up = !k->down;
+	if (k->isolated) {
+		n.iso = ISO_ON;
+		n.arp = n.parent_arp = arp_strict((struct arp){0});
+	}
 	n.mtu = k->mtu;
 	tree_of_rate(&n.tx, k->tx, k->mtu);
 	tree_of_rate(&n.rx, k->rx, k->mtu);
@@ -350,7 +355,8 @@ START_TEST(every_op_has_its_text_and_inverse)
 	fclose(out);
 	ck_assert_uint_gt(size, 10);
 	ck_assert_ptr_null(strchr(text, '\n'));
-	ck_assert(!strncmp(text, "ip ", 3) || !strncmp(text, "tc ", 3) || text[0] == '#');
+	ck_assert(!strncmp(text, "ip ", 3) || !strncmp(text, "tc ", 3) || !strncmp(text, "sysctl ", 7) ||
+		  text[0] == '#');
 	free(text);
 	if (!op_inverse(&op, &inverse)) {
 		ck_assert(one_way[0] == op.kind || one_way[1] == op.kind || one_way[2] == op.kind);

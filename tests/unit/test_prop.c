@@ -65,6 +65,7 @@ START_TEST(values_are_kept_in_one_spelling)
 		{PROP_MAXBW_TX, "64k", "64K"},   {PROP_MAXBW, "25%", "25%"},
 		{PROP_MAXBW, "none", "none"},    {PROP_MAXBW, "blocked", "blocked"},
 		{PROP_MTU, "1400", "1400"},      {PROP_ZONE, "web", "web"},
+		{PROP_ISOLATE, "on", "on"},      {PROP_ISOLATE, "off", "off"},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
@@ -84,10 +85,11 @@ START_TEST(a_bad_value_changes_nothing)
 		enum prop_id id;
 		const char *bad;
 	} rows[] = {
-		{PROP_MAXBW, "0"},   {PROP_MAXBW, "10MB"}, {PROP_MAXBW, "1Mi"}, {PROP_MAXBW, ""},
-		{PROP_MAXBW, "63K"}, {PROP_MAXBW, "401G"}, {PROP_MAXBW, "-1M"}, {PROP_MAXBW, "101%"},
-		{PROP_MTU, "67"},    {PROP_MTU, "65536"},  {PROP_MTU, "1500b"}, {PROP_MTU, ""},
-		{PROP_MTU, "-1500"}, {PROP_ZONE, ""},      {PROP_ZONE, "a/b"},  {PROP_ZONE, ".."},
+		{PROP_MAXBW, "0"},   {PROP_MAXBW, "10MB"}, {PROP_MAXBW, "1Mi"},   {PROP_MAXBW, ""},
+		{PROP_MAXBW, "63K"}, {PROP_MAXBW, "401G"}, {PROP_MAXBW, "-1M"},   {PROP_MAXBW, "101%"},
+		{PROP_MTU, "67"},    {PROP_MTU, "65536"},  {PROP_MTU, "1500b"},   {PROP_MTU, ""},
+		{PROP_MTU, "-1500"}, {PROP_ZONE, ""},      {PROP_ISOLATE, "yes"}, {PROP_ZONE, "a/b"},
+		{PROP_ZONE, ".."},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {

@@ -1,0 +1,75 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Some hundred capped VNICs: what they cost beside ip and tc, with wide bounds (the bench has the promised ones), and
+# that no operation on one of them lists all of them.
+
+load common
+# shellcheck source=tests/scale.sh
+. tests/scale.sh
+
+COUNT=300
+
+setup() {
+	vt_begin
+	vt_wire
+	scale_world
+	scale_files 0 $COUNT
+	start
+}
+teardown() {
+	tail -n 5 "$VT_DIR/log" >&2 # shown when a test fails
+	vt_cleanup
+}
+
+# at_most FIGURE CONTROL TIMES
+at_most() {
+	awk -v a="$1" -v b="$2" -v t="$3" 'BEGIN { exit !(a <= b * t) }' ||
+		complain "$1 s is more than $3 times $2 s"
+}
+
+# Every request of the daemon while a command runs: traced COMMAND...; how many of them are dumps of links or qdiscs
+traced() {
+	vt_bg strace -f -qq -e trace=sendmsg -e signal=none -s 64 -o "$VT_DIR/trace" -p "$(vt_daemon_pid)"
+	sleep 0.5
+	"$@" 2>/dev/null
+	sleep 0.5
+	vt_stop "$VT_PID" INT
+}
+# Of one link there is no dump, so any is of all.
+# shellcheck disable=SC2126
+dumps() { grep -E 'RTM_GET(LINK|QDISC|STATS|TCLASS)' "$VT_DIR/trace" | grep -c 'NLM_F_DUMP' || true; }
+
+@test "scale: $COUNT VNICs made, shown, adopted and deleted, beside ip and tc" {
+	slow=1
+	[[ -z ${SLOW_BUILD:-} ]] || slow=10
+	hand=$(took by_hand)
+	dump=$(took in_ns s ip -j -d link)
+	made=$(took adm -b "$VT_DIR/batch")
+	at_most "$made" "$hand" $((4 * slow))
+	[[ $(adm show-vnic -o bandwidth | grep -c max=100M) == "$COUNT" ]]
+	# Shared programs tell their VNICs apart: each has the state of its own.
+	adm set-linkprop -p maxbw=blocked s7
+	[[ $(adm show-vnic -o bandwidth s7 | tail -n 1) == *blocked* && $(adm show-vnic -o bandwidth s8 | tail -n 1) == *100M* ]]
+	adm set-linkprop -p maxbw=100M s7
+	at_most "$(took adm show-vnic)" "$dump" $((10 * slow))
+	stop TERM
+	: >"$VT_DIR/log"
+	at_most "$(took scale_serve)" "$dump" $((40 * slow))
+	[[ $(scale_acts) == 0 ]]
+	deleted=$(took in_ns s ip link del group 77)
+	# shellcheck disable=SC2046
+	at_most "$(took adm delete-vnic $(scale_names 1 2))" "$deleted" $((8 * slow))
+	[[ $(adm show-vnic -o bandwidth | grep -c max=100M) == $((COUNT / 2)) ]]
+}
+
+@test "scale: no command about one VNIC lists all, and a batch does so a few times only" {
+	traced adm -b "$VT_DIR/batch"
+	(($(dumps) <= 10)) || complain "$(dumps) dumps in a batch" "$(grep DUMP "$VT_DIR/trace" | head)"
+	traced adm create-vnic -l eth0 -p maxbw=100M more0
+	(($(dumps) == 0)) || complain "$(dumps) dumps in create-vnic" "$(grep DUMP "$VT_DIR/trace" | head)"
+	(($(wc -l <"$VT_DIR/trace") < 150)) || complain "$(wc -l <"$VT_DIR/trace") requests in create-vnic"
+	traced adm set-linkprop -p maxbw=50M more0
+	(($(dumps) == 0)) || complain "$(dumps) dumps in set-linkprop" "$(grep DUMP "$VT_DIR/trace" | head)"
+	traced adm delete-vnic more0
+	(($(dumps) <= 2)) || complain "$(dumps) dumps in delete-vnic" "$(grep DUMP "$VT_DIR/trace" | head)"
+}

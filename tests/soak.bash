@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash
+# A random workload whose daemon is killed at random moments, and a model of what must be there afterwards: what was
+# acknowledged is, what was refused is not, and what nobody heard of is wholly there or not at all. Used by soak.bats and
+# `make soak`. The choices come from $SEED alone; when the daemon is killed does not.
+
+CAPS=('' 10M 100M 1G blocked 3M)
+ZONES=('' z1 z2)
+# By name: "over cap zone" of VNICs, "-" of etherstubs; and the same after the command under way.
+declare -gA NOW NEXT
+
+pick() { printf -v "$1" '%s' "${@:$((2 + RANDOM % ($# - 1))):1}"; }
+copy() {
+	local name
+
+	NEXT=()
+	for name in "${!NOW[@]}"; do NEXT[$name]=${NOW[$name]}; done
+}
+accept() {
+	local name
+
+	NOW=()
+	for name in "${!NEXT[@]}"; do NOW[$name]=${NEXT[$name]}; done
+}
+# some vnic|stub NAME-OF-VARIABLE: one that is there
+some() {
+	local _all=() _name
+
+	for _name in "${!NEXT[@]}"; do
+		case $1,${NEXT[$_name]} in
+		stub,-) _all+=("$_name") ;;
+		*,-) ;;
+		vnic,*) _all+=("$_name") ;;
+		esac
+	done
+	((${#_all[@]} > 0)) && pick "$2" "${_all[@]}"
+}
+users_of() {
+	local name
+
+	for name in "${!NEXT[@]}"; do [[ ${NEXT[$name]} == "$1 "* ]] && echo "$name"; done
+}
+
+# --- what may be done: each prints a command line and changes NEXT, or fails when it is not possible now ---------------
+
+do_create() {
+	local name=v$((RANDOM % 8)) over=eth0 cap zone props=()
+
+	[[ -z ${NEXT[$name]:-} ]] || return 1
+	((RANDOM % 3)) || some stub over || over=eth0
+	pick cap "${CAPS[@]}"
+	pick zone "${ZONES[@]}"
+	[[ -z $cap ]] || props+=("maxbw=$cap")
+	[[ -z $zone ]] || props+=("zone=$VT$zone")
+	NEXT[$name]="$over ${cap:--} ${zone:--}"
+	COMMAND="create-vnic -l $over${props[*]:+ -p $(IFS=, && echo "${props[*]}")} $name"
+}
+change() { # NAME FIELD VALUE
+	local fields
+
+	read -ra fields <<<"${NEXT[$1]}"
+	fields[$2]=$3
+	NEXT[$1]=${fields[*]}
+}
+do_cap() {
+	local name cap
+
+	some vnic name && pick cap "${CAPS[@]:1}" && change "$name" 1 "$cap" && COMMAND="set-linkprop -p maxbw=$cap $name"
+}
+do_uncap() {
+	local name
+
+	some vnic name && change "$name" 1 - && COMMAND="reset-linkprop -p maxbw $name"
+}
+do_move() {
+	local name zone
+
+	some vnic name && pick zone "${ZONES[@]:1}" && change "$name" 2 "$zone" && COMMAND="set-linkprop -p zone=$VT$zone $name"
+}
+do_home() {
+	local name
+
+	some vnic name && change "$name" 2 - && COMMAND="reset-linkprop -p zone $name"
+}
+do_delete() {
+	local name
+
+	some vnic name && unset "NEXT[$name]" && COMMAND="delete-vnic $name"
+}
+do_stub() {
+	local name=s$((RANDOM % 2))
+
+	[[ -z ${NEXT[$name]:-} ]] && NEXT[$name]=- && COMMAND="create-etherstub $name"
+}
+do_unstub() {
+	local name
+
+	some stub name && [[ -z $(users_of "$name") ]] && unset "NEXT[$name]" && COMMAND="delete-etherstub $name"
+}
+do_rename() {
+	local name new=v$((RANDOM % 8))
+
+	some vnic name && [[ -z ${NEXT[$new]:-} ]] && NEXT[$new]=${NEXT[$name]} && unset "NEXT[$name]" &&
+		COMMAND="rename-link $name $new"
+}
+
+# The next command into the file that adm -b reads; in NEXT what it makes of the world.
+next() {
+	local count=1 verb
+
+	((RANDOM % 4)) || count=$((2 + RANDOM % 4))
+	copy
+	: >"$VT_DIR/commands"
+	while ((count > 0)); do
+		pick verb create create create cap cap uncap move home delete stub unstub rename
+		"do_$verb" || continue
+		echo "$COMMAND" >>"$VT_DIR/commands"
+		count=$((count - 1))
+	done
+}
+run_next() {
+	if [[ $(wc -l <"$VT_DIR/commands") == 1 ]]; then
+		# shellcheck disable=SC2046
+		adm $(<"$VT_DIR/commands")
+	else
+		adm -b "$VT_DIR/commands"
+	fi
+}
+
+# --- what there must be ------------------------------------------------------------------------------------------------
+
+# expected ARRAY: as vnics_now tells it
+expected() {
+	local -n world=$1
+	local name over cap zone
+
+	for name in "${!world[@]}"; do
+		read -r over cap zone <<<"${world[$name]}"
+		case $cap in
+		'' | -) ;;
+		blocked) ;;
+		*) cap=max=$cap ;;
+		esac
+		[[ $over == - ]] && echo "stub $name" || echo "$name $over ${cap/#-/--} ${zone/#-/--}"
+	done | sort
+}
+world_now() {
+	{
+		adm show-vnic -o link,over,bandwidth,zone | tail -n +2 | sed "s/ $VT/ /; s/ *$//" | tr -s ' '
+		adm show-etherstub | tail -n +2 | sed 's/^/stub /; s/ *$//'
+	} | sort
+}
+
+# Nothing in the kernel or the store but what belongs to the model, and all of that: a restart changes nothing.
+whole() {
+	local want have
+
+	stop TERM
+	: >"$VT_DIR/log"
+	start
+	grep -qE 'adopted [0-9]+ links with 0 modifying acts' "$VT_DIR/log" || complain "not whole:" "$(cat "$VT_DIR/log")"
+	want=$(expected NOW | wc -l)
+	have=$(ours)
+	[[ $have == "$want" ]] || complain "links of ours: $have, wanted: $want"
+	want=$(expected NOW | grep -c ' max=') || true
+	have=$(steered | wc -l)
+	[[ $have == "$want" ]] || complain "steered: $have, wanted: $want"
+	have=$(in_ns h ip -o link show type ifb | wc -l)
+	[[ $have == "$want" ]] || complain "ifbs: $have, wanted: $want"
+	have=$(pins | grep -c 'vnic-.*-rx\|vnic-[0-9]*$') || true
+	[[ $(sqlite3 "$VT_DIR/state/state.db" 'SELECT count(*) FROM intent') == 0 ]] || complain 'an intent is left'
+}
+ours() {
+	local zone
+
+	for zone in h z1 z2; do in_ns "$zone" ip -d -o link show; done | grep 'alias vnicd:' | grep -vcE ': vi[0-9]+:' || true
+}
+
+# One command, killed at some moment (kill) or not; then the model and the world are compared.
+step() {
+	local status=0 now
+
+	next
+	if [[ ${1:-} == kill ]]; then
+		run_next >/dev/null 2>"$VT_DIR/stderr" 3>&- &
+		sleep "0.$(printf '%03d' $((RANDOM % 80)))"
+		kill -KILL "$(vt_daemon_pid)"
+		wait $! || status=$?
+		await_end
+		start
+	else
+		run_next >/dev/null 2>"$VT_DIR/stderr" || status=$?
+	fi
+	[[ $status == 0 ]] && ENDS_DONE=$((ENDS_DONE + 1)) || ENDS_UNHEARD=$((ENDS_UNHEARD + (status == 2)))
+	now=$(world_now)
+	if [[ $now == "$(expected NEXT)" && $status != 1 ]]; then
+		accept
+	elif [[ $status == 0 ]]; then
+		same "acknowledged" "$(expected NEXT)" "$now"
+	else
+		same "not acknowledged ($status: $(<"$VT_DIR/stderr"))" "$(expected NOW)" "$now"
+	fi
+}
+
+# soak KILLS: with some commands between two kills
+soak() {
+	local kills=$1 i
+
+	SEED=${SEED:-$((RANDOM * 32768 + RANDOM))}
+	echo "SEED=$SEED" >"$VT_DIR/seed"
+	RANDOM=$SEED
+	ENDS_DONE=0 ENDS_UNHEARD=0
+	NOW=()
+	for ((; kills > 0; kills--)); do
+		for ((i = RANDOM % 4; i > 0; i--)); do step || soak_failed; done
+		step kill || soak_failed
+		whole || soak_failed
+	done
+}
+soak_failed() { complain "with SEED=$SEED, at:" "$(<"$VT_DIR/commands")"; }
