@@ -24,9 +24,9 @@ struct fake {
 	struct fake_node *nodes;
 	struct sys_link parents[PARENTS_MAX];
 	unsigned parent_count;
-	int hooks[HOOKS_MAX]; /* ifindexes of the links that have our program; 0: free */
+	int hooks[HOOKS_MAX];            /* ifindexes of the links that have our program; 0: free */
 	char zones[ZONES_MAX][ZONE_MAX]; /* "": free */
-	bool zoned; /* zones are told of: others are not there */
+	bool zoned;                      /* zones are told of: others are not there */
 	char uuid[40];
 	unsigned calls, fail_at;
 	int next_ifindex;
@@ -511,7 +511,7 @@ static void lose_link(struct fake *f, struct node *n)
 {
 	int ifindex = n->port.ifindex;
 
-	op_effect(&(struct op){.kind = OP_LINK_DEL, .on = ON_LINK}, n);
+	op_effect(&(struct op){.kind = OP_LINK_DEL, .on = ON_LINK, .to.n = n->n}, n);
 	n->prog = (struct prog){0};
 	if (n->class == CLASS_ETHERSTUB)
 		lose_above(f, ifindex);

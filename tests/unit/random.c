@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Random requests and random changes by others, from one seed, to two daemons in one process: one over the real
- * kernel of the namespace it is started in, one over the in-memory kernel. After each step both must say the same of
- * the request and of every link, and each must have what it wants. Started by tests/netns/random.bats, which makes
- * eth0, eth1 and the zones; never decides what a link should be.
+ * Random requests and random changes by others, from one seed, to two daemons in one process: one over the
+ * real kernel of the namespace it is started in, one over the in-memory kernel. After each step both must say
+ * the same of the request and of every link, and each must have what it wants. Started by
+ * tests/netns/random.bats, which makes eth0, eth1 and the zones; never decides what a link should be.
  *
  *     random SEED STEPS DIR BPF-DIR ZONE...
  */
@@ -308,8 +308,6 @@ int __wrap_kern_real_events(struct kernel *k, void (*cb)(const struct kern_event
 			ev.l = &seen[i].l;
 		else if (!seen[i].n || memcmp(&was->node, &seen[i].node, sizeof(was->node)) == 0)
 			continue;
-		if (getenv("RANDOM_DEBUG"))
-			printf("  told: %s %d in %s: %s\n", seen[i].l.name, seen[i].l.ifindex, seen[i].zone, !was ? "new" : ev.l ? "link" : node_differs(&was->node, &seen[i].node));
 		cb(&ev, arg);
 		fake_told = true;
 	}
@@ -375,9 +373,8 @@ static struct call ask_create(void)
 	char mac[18];
 
 	snprintf(mac, sizeof(mac), "02:08:20:00:00:%02x", 16 + (name[1] - '0'));
-	return (struct call){"CreateVnic",
-			     json_pack("{s:s,s:s,s:s,s:o}", "link", below[any(6)], "name", name, "mac", mac,
-				       "props", props_of(any_cap(), any_zone()))};
+	return (struct call){"CreateVnic", json_pack("{s:s,s:s,s:s,s:o}", "link", below[any(6)], "name", name,
+						     "mac", mac, "props", props_of(any_cap(), any_zone()))};
 }
 
 static struct call ask_delete(void)
@@ -393,8 +390,8 @@ static struct call ask_set(void)
 
 static struct call ask_reset(void)
 {
-	return (struct call){"ResetLinkprop", json_pack("{s:s,s:[{s:s}]}", "link", any_vnic(), "props",
-							"name", any(2) ? "maxbw" : "zone")};
+	return (struct call){"ResetLinkprop", json_pack("{s:s,s:[s]}", "link", any_vnic(), "props",
+							any(2) ? "maxbw" : "zone")};
 }
 
 static struct call ask_stub(void)
@@ -418,8 +415,8 @@ static struct call ask_reapply(void)
 }
 
 static struct call (*const asks[])(void) = {
-	ask_create, ask_create, ask_create, ask_create, ask_set,    ask_set,
-	ask_set,    ask_delete, ask_reset,  ask_stub,   ask_unstub, ask_rename, ask_reapply,
+	ask_create, ask_create, ask_create, ask_create, ask_set,    ask_set,     ask_set,
+	ask_delete, ask_reset,  ask_stub,   ask_unstub, ask_rename, ask_reapply,
 };
 
 /* --- what others do: a command for the real kernel, a function for the other ---------------------------- */
@@ -453,7 +450,7 @@ static void no_ifb(const struct target *t)
 	struct node *n = nd(t);
 
 	if (n->ifb) {
-		op_effect(&(struct op){.kind = OP_LINK_DEL, .on = ON_IFB}, n);
+		op_effect(&(struct op){.kind = OP_LINK_DEL, .on = ON_IFB, .to.n = n->n}, n);
 		n->steer = false;
 	}
 }
@@ -524,21 +521,23 @@ static void elsewhere(const struct target *t)
 static const struct foreign {
 	const char *name, *real;
 	void (*fake)(const struct target *t);
+	bool up; /* the kernel tells of it while the link is up only */
 } foreigns[] = {
-	{"root qdisc deleted", "tc -n %z qdisc del dev %l root", no_root},
-	{"class changed",
-	 "tc -n %z class change dev %l parent 7fd0: classid 7fd0:1 htb rate 7mbit ceil 7mbit", other_rate},
-	{"ifb deleted", "ip -n %h link del %i", no_ifb},
-	{"ifb down", "ip -n %h link set %i down", ifb_down},
-	{"down", "ip -n %z link set %l down", go_down},
-	{"up", "ip -n %z link set %l up", come_up},
-	{"mtu 1300", "ip -n %z link set %l mtu 1300", low_mtu},
-	{"mac", "ip -n %z link set %l address 02:00:00:09:09:09", other_mac},
-	{"alias taken away", "ip -n %z link set %l alias ''", no_alias},
-	{"deleted", "ip -n %z link del %l", no_link},
-	{"renamed", "ip -n %z link set %l name %w", other_name},
-	{"moved", "ip -n %z link set %l netns %o", elsewhere},
-	{"moved", "ip -n %z link set %l netns %o", elsewhere},
+	{.name = "root qdisc deleted", .real = "tc -n %z qdisc del dev %l root", .fake = no_root},
+	{.name = "class changed",
+	 .real = "tc -n %z class change dev %l parent 7fd0: classid 7fd0:1 htb rate 7mbit ceil 7mbit",
+	 .fake = other_rate},
+	{.name = "ifb deleted", .real = "ip -n %h link del %i", .fake = no_ifb},
+	{.name = "ifb down", .real = "ip -n %h link set %i down", .fake = ifb_down},
+	{.name = "down", .real = "ip -n %z link set %l down", .fake = go_down},
+	{.name = "up", .real = "ip -n %z link set %l up", .fake = come_up},
+	{.name = "mtu 1300", .real = "ip -n %z link set %l mtu 1300", .fake = low_mtu},
+	{.name = "mac", .real = "ip -n %z link set %l address 02:00:00:09:09:09", .fake = other_mac},
+	{.name = "alias taken away", .real = "ip -n %z link set %l alias ''", .fake = no_alias, .up = true},
+	{.name = "deleted", .real = "ip -n %z link del %l", .fake = no_link},
+	{.name = "renamed", .real = "ip -n %z link set %l name %w", .fake = other_name},
+	{.name = "moved", .real = "ip -n %z link set %l netns %o", .fake = elsewhere},
+	{.name = "moved", .real = "ip -n %z link set %l netns %o", .fake = elsewhere},
 };
 
 static const char *host; /* the name of the daemon's own namespace */
@@ -625,7 +624,8 @@ static void tell(struct side *s, FILE *out)
 		char what[80] = "";
 
 		fprintf(out, " %s %s", v->s.name, words[v->trouble]);
-		if (v->trouble != TROUBLE_NONE || observe_vlink(s->d, v, vlink_zone(v), &have, &gone, NULL) < 0) {
+		if (v->trouble != TROUBLE_NONE ||
+		    observe_vlink(s->d, v, vlink_zone(v), &have, &gone, NULL) < 0) {
 			fputc(',', out);
 			continue;
 		}
@@ -667,6 +667,17 @@ static void compare(const char *what)
 	free(other);
 }
 
+static void put_to_both(struct call *c)
+{
+	for (int i = 0; i < SIDES; i++) {
+		now = i;
+		sides[i].answer[0] = '\0';
+		request_handle(sides[i].d, c);
+		settle(i);
+	}
+	json_decref(c->params);
+}
+
 static void request(char *what, size_t size)
 {
 	struct call c = asks[any(sizeof(asks) / sizeof(*asks))]();
@@ -674,13 +685,18 @@ static void request(char *what, size_t size)
 
 	snprintf(what, size, "%s %s", c.method, text);
 	free(text);
-	for (int i = 0; i < SIDES; i++) {
-		now = i;
-		sides[i].answer[0] = '\0';
-		request_handle(sides[i].d, &c);
-		settle(i);
-	}
-	json_decref(c.params);
+	put_to_both(&c);
+}
+
+/* In the end nothing is left, which the caller looks at. */
+static void reset(void)
+{
+	struct call c = {"Reset", json_object()};
+
+	put_to_both(&c);
+	compare("Reset");
+	if (strcmp(sides[REAL].answer, "accepted") != 0 || HASH_CNT(hh_n, sides[REAL].d->by_n))
+		fail("Reset", sides[REAL].answer, sides[FAKE].answer);
 }
 
 static struct vlink *some_link(struct daemon *d)
@@ -705,7 +721,8 @@ static void meddle(char *what, size_t size)
 
 	now = REAL;
 	if (!v || v->s.class != CLASS_VNIC || v->trouble == TROUBLE_WAITING || v->trouble == TROUBLE_LOST ||
-	    observe_vlink(sides[REAL].d, v, vlink_zone(v), &have, &gone, NULL) < 0 || !have.link)
+	    observe_vlink(sides[REAL].d, v, vlink_zone(v), &have, &gone, NULL) < 0 || !have.link ||
+	    (f->up && !have.up))
 		return;
 	t.n = v->s.n;
 	snprintf(what, size, "%s %s (other %s, word %s)", v->s.name, f->name, t.other, t.word);
@@ -831,8 +848,10 @@ static void restart(char *what, size_t size)
 static void one_step(void)
 {
 	static void (*const kinds[])(char *what, size_t size) = {
-		request, request, request, request, request, request, request,          meddle, meddle,
-		meddle,  meddle,  meddle,  meddle,  parent,  zone_comes_or_goes, restart,
+		request, request, request, request, request,
+		request, request, meddle,  meddle,  meddle,
+		meddle,  meddle,  meddle,  parent,  zone_comes_or_goes,
+		restart,
 	};
 	char what[400] = "nothing";
 
@@ -881,6 +900,7 @@ int main(int argc, char **argv)
 	}
 	for (step = 1; step <= steps; step++)
 		one_step();
+	reset();
 	for (int i = 0; i < SIDES; i++) {
 		now = i;
 		daemon_close(sides[i].d);
