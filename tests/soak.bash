@@ -151,23 +151,27 @@ world_now() {
 	} | sort
 }
 
-# Nothing in the kernel or the store but what belongs to the model, and all of that: a restart changes nothing.
+# Nothing in the kernel or the store but what belongs to the model, and all of that: a restart changes nothing. Called
+# where a failing command does not end the test: each says so itself.
 whole() {
 	local want have
 
 	stop TERM
 	: >"$VT_DIR/log"
 	start
-	grep -qE 'adopted [0-9]+ links with 0 modifying acts' "$VT_DIR/log" || complain "not whole:" "$(cat "$VT_DIR/log")"
+	grep -qE 'adopted [0-9]+ links with 0 modifying acts' "$VT_DIR/log" ||
+		complain "not whole:" "$(cat "$VT_DIR/log")" || return
 	want=$(expected NOW | wc -l)
 	have=$(ours)
-	[[ $have == "$want" ]] || complain "links of ours: $have, wanted: $want"
+	[[ $have == "$want" ]] || complain "links of ours: $have, wanted: $want" || return
 	want=$(expected NOW | grep -c ' max=') || true
 	have=$(steered | wc -l)
-	[[ $have == "$want" ]] || complain "steered: $have, wanted: $want"
+	[[ $have == "$want" ]] || complain "steered: $have, wanted: $want" || return
 	have=$(in_ns h ip -o link show type ifb | wc -l)
-	[[ $have == "$want" ]] || complain "ifbs: $have, wanted: $want"
-	have=$(pins | grep -c 'vnic-.*-rx\|vnic-[0-9]*$') || true
+	[[ $have == "$want" ]] || complain "ifbs: $have, wanted: $want" || return
+	want=$(expected NOW | grep -cE ' max=| blocked') || true
+	have=$(pins | grep -c 'pin vnic-[0-9]*$') || true
+	[[ $have == "$want" ]] || complain "programs of: $have, wanted: $want" || return
 	[[ $(sqlite3 "$VT_DIR/state/state.db" 'SELECT count(*) FROM intent') == 0 ]] || complain 'an intent is left'
 }
 ours() {

@@ -175,7 +175,7 @@ static int refuse(struct fake *f, const struct op *op, const struct node *n, str
 	if (!has_zone(f, p->zone))
 		return err_sys(e, -ENOENT, p->zone, "no such zone");
 	if (taken(f, p->zone, p->name, n))
-		return err_sys(e, -EEXIST, p->name, "there is a link of that name");
+		return err_user(e, -EEXIST, p->name, "there is a link of that name");
 	return 0;
 }
 

@@ -83,7 +83,7 @@ steered() {
 		[[ -e $map ]] || continue
 		awk 'NR == FNR { sub(/[:@].*/, "", $2); name[$1 + 0] = $2; next }
 			{ print "steer", $1 in name ? name[$1] : $1, $2, "to", $3 in name ? name[$3] : "ifindex " $3, $4 }' \
-			<(in_ns h ip -o link show) <(bpftool -j map dump pinned "$map" | sed 's/{"key"/\n&/g' | sed -nE \
+			<(in_ns h ip -o link show) <(bpftool -j map dump pinned "$map" | sed 's/{"key":\[/\n&/g' | sed -nE \
 			's/.*"formatted":\{"key":\{"ifindex":([0-9]+),"mac":(\[[0-9,]+\]).*"ifb":([0-9]+),.*"last":([0-9]+).*/\1 \2 \3 \4/p')
 	done
 }
