@@ -94,6 +94,12 @@ $(B)/vnicd/service.o: $(B)/lib/ipc/varlink_text.h
 # The session's test answers the requests itself.
 $(B)/tests/unit/test_session: LDFLAGS += -Wl,--wrap=request_handle
 
+# The random test puts itself between the daemon and its kernels, callers and clock.
+wrap = -Wl,--wrap=$(1)
+$(B)/tests/unit/random: LDFLAGS += $(foreach f,kern_real_new kern_free kern_real_event_fd kern_real_events kern_real_nsid \
+	kern_real_zone kern_real_lower kern_real_zones sd_event_add_time_relative call_params call_method call_may_change \
+	call_reply call_fail call_invalid,$(call wrap,$(f)))
+
 # Unit tests link everything but the programs' main().
 $(B)/tests/unit/%: $(B)/tests/unit/%.o $(call objs,$(DAEMON_SRC) $(DAEMON_LIB) $(call srcs,lib/cli))
 	$(call say,LD,$@) $(CC) $(ALL_LDFLAGS) -o $@ $^ -lcheck -lsubunit -lrt -lm -lpthread \
@@ -143,7 +149,7 @@ deps:
 	need=$$($(call missing,libclang-rt-$$version-dev)); [ -z "$$need" ] || { $(apt_install) $$need; }
 
 # --- tests. Packages first, so that nothing is built before its libraries are there. -------------------------------
-TESTED := $(PROGRAMS) $(B)/tests/vnicd $(UNIT) $(TOOLS)
+TESTED := $(PROGRAMS) $(B)/tests/vnicd $(UNIT) $(B)/tests/unit/random $(TOOLS)
 tested: $(TESTED)
 	@:
 
@@ -154,10 +160,11 @@ check check-unit check-netns: deps
 	$(Q)$(MAKE) tested
 	$(Q)B=$(B) tests/run $(suites)
 
-# 500 kills at random; SEED=N for the same choices again.
+# 500 kills at random, then thousands of random steps; SEED=N for the same choices again.
 soak: deps
 	$(Q)$(MAKE) tested
-	$(Q)B=$(B) KILLS=$${KILLS:-500} TEST_LIMIT=7200 tests/run -v tests/netns/soak.bats
+	$(Q)B=$(B) KILLS=$${KILLS:-500} STEPS=$${STEPS:-4000} TEST_LIMIT=7200 tests/run -v \
+		tests/netns/soak.bats tests/netns/random.bats
 
 # The same tests on a build with sanitizers, in a directory of its own.
 asan: deps

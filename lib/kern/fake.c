@@ -6,10 +6,13 @@
 #include "lib/kern/kern.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define PARENTS_MAX 16
+#define HOOKS_MAX   64
+#define ZONES_MAX   16
 
 struct fake_node {
 	struct node node;
@@ -20,8 +23,11 @@ struct fake {
 	struct kernel kernel;
 	struct fake_node *nodes;
 	struct sys_link parents[PARENTS_MAX];
-	bool hooks[PARENTS_MAX];
 	unsigned parent_count;
+	int hooks[HOOKS_MAX];            /* ifindexes of the links that have our program; 0: free */
+	char zones[ZONES_MAX][ZONE_MAX]; /* "": free */
+	bool zoned;                      /* zones are told of: others are not there */
+	char uuid[40];
 	unsigned calls, fail_at;
 	int next_ifindex;
 };
@@ -37,6 +43,14 @@ static struct node *find(struct fake *f, uint32_t n)
 		if (i->node.n == n)
 			return &i->node;
 	return NULL;
+}
+
+static bool has_zone(const struct fake *f, const char *zone)
+{
+	for (unsigned i = 0; i < ZONES_MAX && zone[0] && f->zoned; i++)
+		if (!strcmp(f->zones[i], zone))
+			return true;
+	return !zone[0] || !f->zoned;
 }
 
 static struct node *find_or_add(struct fake *f, const struct node *like)
@@ -59,8 +73,12 @@ static int fake_observe(struct kernel *k, const struct node *key, struct node *r
 {
 	struct node *n = find(fake_of(k), key->n);
 
-	(void)e;
+	if (!has_zone(fake_of(k), key->port.zone))
+		return err_sys(e, -ENOENT, key->port.zone, "no such zone");
 	*ret = n ? *n : *key;
+	/* Programs go with their link. */
+	if (n && !n->link)
+		ret->prog = (struct prog){0};
 	if (!n || (n->link && strcmp(n->port.zone, key->port.zone) != 0))
 		ret->link = false;
 	if (!n) {
@@ -74,20 +92,30 @@ static int fake_observe(struct kernel *k, const struct node *key, struct node *r
 	return 0;
 }
 
-static int parent_slot(struct fake *f, int ifindex)
+static int *hook_slot(struct fake *f, int ifindex)
+{
+	for (unsigned i = 0; i < HOOKS_MAX; i++)
+		if (f->hooks[i] == ifindex)
+			return &f->hooks[i];
+	return NULL;
+}
+
+/* Is there a link of this number that VNICs can be over? */
+static bool is_below(struct fake *f, int ifindex)
 {
 	for (unsigned i = 0; i < f->parent_count; i++)
 		if (f->parents[i].ifindex == ifindex)
-			return (int)i;
-	return -1;
+			return true;
+	for (struct fake_node *i = f->nodes; i; i = i->next)
+		if (i->node.link && i->node.class == CLASS_ETHERSTUB && i->node.port.ifindex == ifindex)
+			return true;
+	return false;
 }
 
 static int fake_observe_hook(struct kernel *k, int parent_ifindex, bool *ret, struct err *e)
 {
-	int i = parent_slot(fake_of(k), parent_ifindex);
-
 	(void)e;
-	*ret = i >= 0 && fake_of(k)->hooks[i];
+	*ret = parent_ifindex && hook_slot(fake_of(k), parent_ifindex);
 	return 0;
 }
 
@@ -104,24 +132,66 @@ static void give_ifindex(struct fake *f, struct op *op, struct node *n)
 		op->to.port.ifindex = p->ifindex;
 }
 
+static int apply_hook(struct fake *f, const struct op *op, struct err *e)
+{
+	int at = op->to.parent.ifindex, *slot = hook_slot(f, at);
+
+	if (op->kind == OP_HOOK_DEL) {
+		if (slot)
+			*slot = 0;
+		return 0;
+	}
+	if (!is_below(f, at))
+		return err_sys(e, -ENODEV, op->to.parent.name, "no such link");
+	if (!slot)
+		slot = hook_slot(f, 0);
+	if (!slot)
+		return err_sys(e, -ENOSPC, op->to.parent.name, "too many hooks for a fake");
+	*slot = at;
+	return 0;
+}
+
+/* Is the name another link's in this zone? */
+static bool taken(struct fake *f, const char *zone, const char *name, const struct node *but)
+{
+	for (unsigned i = 0; i < f->parent_count && !zone[0]; i++)
+		if (!strcmp(f->parents[i].name, name))
+			return true;
+	for (struct fake_node *i = f->nodes; i; i = i->next)
+		if (i->node.link && &i->node != but && !strcmp(i->node.port.zone, zone) &&
+		    !strcmp(i->node.port.name, name))
+			return true;
+	return false;
+}
+
+/* What the kernel would not do, once it was told of zones. */
+static int refuse(struct fake *f, const struct op *op, const struct node *n, struct err *e)
+{
+	const struct port *p = &op->to.port;
+
+	if (!f->zoned || op->on != ON_LINK ||
+	    (op->kind != OP_LINK_ADD && op->kind != OP_LINK_MOVE && op->kind != OP_LINK_RENAME))
+		return 0;
+	if (!has_zone(f, p->zone))
+		return err_sys(e, -ENOENT, p->zone, "no such zone");
+	if (taken(f, p->zone, p->name, n))
+		return err_sys(e, -EEXIST, p->name, "there is a link of that name");
+	return 0;
+}
+
 static int fake_apply(struct kernel *k, struct op *op, struct err *e)
 {
 	struct fake *f = fake_of(k);
 	struct node *n;
+	int r;
 
 	if (++f->calls == f->fail_at)
 		return err_sys(e, -EIO, op_port(&op->to, op->on)->name, "made to fail at %s",
 			       op_name(op->kind));
 	if (op->kind != OP_DRAIN)
 		k->acts++;
-	if (op->kind == OP_HOOK_ADD || op->kind == OP_HOOK_DEL) {
-		int i = parent_slot(f, op->to.parent.ifindex);
-
-		if (i < 0)
-			return err_sys(e, -ENODEV, op->to.parent.name, "no such link");
-		f->hooks[i] = op->kind == OP_HOOK_ADD;
-		return 0;
-	}
+	if (op->kind == OP_HOOK_ADD || op->kind == OP_HOOK_DEL)
+		return apply_hook(f, op, e);
 	if (op->kind == OP_LINK_SWEEP) {
 		for (struct fake_node *i = f->nodes; i; i = i->next)
 			op_effect(&(struct op){.kind = op->kind, .to.n = i->node.n}, &i->node);
@@ -130,25 +200,33 @@ static int fake_apply(struct kernel *k, struct op *op, struct err *e)
 	n = find_or_add(f, &op->to);
 	if (!n)
 		return err_nomem(e);
+	r = refuse(f, op, n, e);
+	if (r < 0)
+		return r;
 	op_effect(op, n);
 	give_ifindex(f, op, n);
 	return 0;
 }
 
 /* A node's link as the system would list it. */
-static struct sys_link node_sys(const struct node *n)
+static struct sys_link node_sys(const struct fake *f, const struct node *n)
 {
-	struct sys_link l = {.ifindex = n->port.ifindex,
-			     .mtu = n->mtu,
-			     .mac = n->mac,
-			     .has_mac = true,
-			     .type = 1,
-			     .lower = n->parent.ifindex,
-			     .group = GROUP_LIVE,
-			     .flags = n->up ? 1 : 0};
+	struct sys_link l;
 
+	/* Whole, since links are compared by their bytes. */
+	memset(&l, 0, sizeof(l));
+	l.ifindex = n->port.ifindex;
+	l.mtu = n->mtu;
+	l.mac = n->mac;
+	l.has_mac = true;
+	l.type = 1;
+	l.lower = n->parent.ifindex;
+	l.group = GROUP_LIVE;
+	l.flags = n->up ? 1 : 0;
 	memcpy(l.name, n->port.name, sizeof(l.name));
 	memcpy(l.kind, n->kind, sizeof(l.kind));
+	if (n->marked && f->uuid[0])
+		snprintf(l.alias, sizeof(l.alias), "vnicd:%s:%u", f->uuid, n->n);
 	return l;
 }
 
@@ -163,7 +241,7 @@ static int fake_links(struct kernel *k, int (*cb)(const struct sys_link *l, void
 		r = cb(&f->parents[i], arg);
 	for (struct fake_node *i = f->nodes; i && !r; i = i->next)
 		if (i->node.link && !i->node.port.zone[0]) {
-			struct sys_link l = node_sys(&i->node);
+			struct sys_link l = node_sys(fake_of(k), &i->node);
 
 			r = cb(&l, arg);
 		}
@@ -191,18 +269,20 @@ static int fake_link(struct kernel *k, const char *zone, int ifindex, const char
 {
 	struct wanted_link w = {.ifindex = ifindex, .name = name, .ret = ret};
 
+	if (!has_zone(fake_of(k), zone))
+		return err_sys(e, -ENOENT, zone, "no such zone");
 	if (!zone[0]) {
 		if (fake_links(k, match_link, &w, e) == 1)
 			return 0;
 	} else {
 		for (struct fake_node *i = fake_of(k)->nodes; i; i = i->next) {
-			struct sys_link l = node_sys(&i->node);
+			struct sys_link l = node_sys(fake_of(k), &i->node);
 
 			if (i->node.link && !strcmp(i->node.port.zone, zone) && match_link(&l, &w))
 				return 0;
 		}
 	}
-	return err_user(e, -ENODEV, name, "no such link");
+	return err_user(e, -ENODEV, name ? name : "", "no such link");
 }
 
 static int fake_speed(struct kernel *k, int ifindex, uint64_t *bps, int *duplex)
@@ -265,7 +345,7 @@ static int fake_marked(struct kernel *k, const char *const *zones,
 	(void)zones;
 	(void)e;
 	for (struct fake_node *i = fake_of(k)->nodes; i && !r; i = i->next) {
-		if (i->node.link)
+		if (i->node.link && i->node.marked)
 			r = cb(&i->node.port, i->node.n, i->node.class, arg);
 		if (i->node.ifb && !r)
 			r = cb(&i->node.ifb_port, i->node.n, CLASS_IFB, arg);
@@ -283,9 +363,9 @@ static int fake_pins(struct kernel *k, int (*cb)(uint32_t n, int parent_ifindex,
 	for (struct fake_node *i = f->nodes; i && !r; i = i->next)
 		if (i->node.prog.present)
 			r = cb(i->node.n, 0, arg);
-	for (unsigned i = 0; i < f->parent_count && !r; i++)
+	for (unsigned i = 0; i < HOOKS_MAX && !r; i++)
 		if (f->hooks[i])
-			r = cb(0, f->parents[i].ifindex, arg);
+			r = cb(0, f->hooks[i], arg);
 	return r;
 }
 
@@ -380,4 +460,96 @@ int kern_fake_add_link(struct kernel *k, const struct sys_link *l)
 		return -ENOSPC;
 	f->parents[f->parent_count++] = *l;
 	return 0;
+}
+
+/* Others' doings. */
+
+void kern_fake_uuid(struct kernel *k, const char *uuid)
+{
+	snprintf(fake_of(k)->uuid, sizeof(fake_of(k)->uuid), "%s", uuid);
+}
+
+struct node *kern_fake_node(struct kernel *k, uint32_t n)
+{
+	return find(fake_of(k), n);
+}
+
+struct sys_link *kern_fake_link(struct kernel *k, const char *name)
+{
+	struct fake *f = fake_of(k);
+
+	for (unsigned i = 0; i < f->parent_count; i++)
+		if (!strcmp(f->parents[i].name, name))
+			return &f->parents[i];
+	return NULL;
+}
+
+int kern_fake_new_ifindex(struct kernel *k)
+{
+	return ++fake_of(k)->next_ifindex;
+}
+
+static void lose_link(struct fake *f, struct node *n);
+
+/* What is over a link goes with it. */
+static void lose_above(struct fake *f, int ifindex)
+{
+	int *slot = hook_slot(f, ifindex);
+
+	if (slot)
+		*slot = 0;
+	for (struct fake_node *i = f->nodes; i; i = i->next) {
+		if (i->node.parent.ifindex != ifindex)
+			continue;
+		i->node.steer = false;
+		if (i->node.link)
+			lose_link(f, &i->node);
+	}
+}
+
+static void lose_link(struct fake *f, struct node *n)
+{
+	int ifindex = n->port.ifindex;
+
+	op_effect(&(struct op){.kind = OP_LINK_DEL, .on = ON_LINK, .to.n = n->n}, n);
+	n->prog = (struct prog){0};
+	if (n->class == CLASS_ETHERSTUB)
+		lose_above(f, ifindex);
+}
+
+void kern_fake_lose(struct kernel *k, uint32_t n)
+{
+	struct node *node = find(fake_of(k), n);
+
+	if (node && node->link)
+		lose_link(fake_of(k), node);
+}
+
+void kern_fake_drop_link(struct kernel *k, const char *name)
+{
+	struct fake *f = fake_of(k);
+	struct sys_link *l = kern_fake_link(k, name);
+	int ifindex = l ? l->ifindex : 0;
+
+	if (!l)
+		return;
+	*l = f->parents[--f->parent_count];
+	lose_above(f, ifindex);
+}
+
+void kern_fake_zone(struct kernel *k, const char *zone, bool there)
+{
+	struct fake *f = fake_of(k);
+
+	f->zoned = true;
+	if (has_zone(f, zone) == there)
+		return;
+	for (unsigned i = 0; i < ZONES_MAX; i++)
+		if (!strcmp(f->zones[i], there ? "" : zone)) {
+			snprintf(f->zones[i], sizeof(f->zones[i]), "%s", there ? zone : "");
+			break;
+		}
+	for (struct fake_node *i = f->nodes; i && !there; i = i->next)
+		if (i->node.link && !strcmp(i->node.port.zone, zone))
+			lose_link(f, &i->node);
 }

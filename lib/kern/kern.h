@@ -120,3 +120,14 @@ void kern_real_hear_routes(struct kernel *k);
 void kern_fake_fail_at(struct kernel *k, unsigned call);
 /* Adds a link that is not ours (a parent) to the fake. */
 int kern_fake_add_link(struct kernel *k, const struct sys_link *l);
+/* Others' doings in the fake. Its marks carry this uuid. */
+void kern_fake_uuid(struct kernel *k, const char *uuid);
+/* Node n, to be changed behind the daemon's back; NULL when there never was one. */
+struct node *kern_fake_node(struct kernel *k, uint32_t n);
+struct sys_link *kern_fake_link(struct kernel *k, const char *name); /* not ours; NULL: none */
+int kern_fake_new_ifindex(struct kernel *k);
+/* Node n's link goes, and what is over it; the same for a link that is not ours. */
+void kern_fake_lose(struct kernel *k, uint32_t n);
+void kern_fake_drop_link(struct kernel *k, const char *name);
+/* A zone comes or goes, with the links in it. From the first call on, what was not told of is not there. */
+void kern_fake_zone(struct kernel *k, const char *zone, bool there);

@@ -25,7 +25,8 @@ int real_sock(struct real *r, const char *zone, struct nl_sock **ret, struct err
 	rc = netns_open(zone, &ns, e);
 	if (rc)
 		return rc;
-	rc = sock_open_in(ns, r->own, ret, e);
+	/* One port everywhere: by it our own doings are told from others'. */
+	rc = sock_open_in(ns, r->own, nl_socket_get_local_port(r->rt), ret, e);
 	close(ns);
 	return rc;
 }

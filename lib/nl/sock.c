@@ -43,13 +43,16 @@ static void set_options(struct nl_sock *sk)
 		setsockopt(nl_socket_get_fd(sk), SOL_NETLINK, options[i], &on, sizeof(on));
 }
 
-int sock_open(struct nl_sock **ret, struct err *e)
+/* port 0: whatever is free. */
+static int open_at(uint32_t port, struct nl_sock **ret, struct err *e)
 {
 	struct nl_sock *sk = nl_socket_alloc();
 	int rc;
 
 	if (!sk)
 		return err_nomem(e);
+	if (port)
+		nl_socket_set_local_port(sk, port);
 	rc = nl_connect(sk, NETLINK_ROUTE);
 	if (rc) {
 		nl_socket_free(sk);
@@ -60,13 +63,20 @@ int sock_open(struct nl_sock **ret, struct err *e)
 	return 0;
 }
 
-int sock_open_in(int ns, int own, struct nl_sock **ret, struct err *e)
+int sock_open(struct nl_sock **ret, struct err *e)
+{
+	return open_at(0, ret, e);
+}
+
+int sock_open_in(int ns, int own, uint32_t port, struct nl_sock **ret, struct err *e)
 {
 	int rc = netns_enter(ns, e);
 
 	if (rc)
 		return rc;
-	rc = sock_open(ret, e);
+	rc = open_at(port, ret, NULL);
+	if (rc)
+		rc = open_at(0, ret, e);
 	netns_leave(own);
 	return rc;
 }

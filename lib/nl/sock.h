@@ -14,10 +14,12 @@
 /* Called with each message of an answer; a return other than 0 ends it and is handed on. */
 typedef int sock_fn(const struct nlmsghdr *h, void *arg);
 
-/* A socket in the calling thread's namespace, or in ns (own: the way back). Strict checks and extended acks
- * are on. */
+/*
+ * A socket in the calling thread's namespace, or in ns (own: the way back), there with this port if it is free.
+ * Strict checks and extended acks are on.
+ */
 int sock_open(struct nl_sock **ret, struct err *e);
-int sock_open_in(int ns, int own, struct nl_sock **ret, struct err *e);
+int sock_open_in(int ns, int own, uint32_t port, struct nl_sock **ret, struct err *e);
 /*
  * A non-blocking one that hears the groups (ends with 0), with a large buffer; also from every namespace that
  * has a number in the own one (NETLINK_LISTEN_ALL_NSID).
