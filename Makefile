@@ -160,10 +160,10 @@ check check-unit check-netns: deps
 	$(Q)$(MAKE) tested
 	$(Q)B=$(B) tests/run $(suites)
 
-# 500 kills at random, then thousands of random steps; SEED=N for the same choices again.
+# 500 kills at random, then thousands of random steps; SEED=N for the choices of another run.
 soak: deps
 	$(Q)$(MAKE) tested
-	$(Q)B=$(B) KILLS=$${KILLS:-500} STEPS=$${STEPS:-4000} TEST_LIMIT=7200 tests/run -v \
+	$(Q)B=$(B) SEED=$${SEED:-$$(date +%s)} KILLS=$${KILLS:-500} STEPS=$${STEPS:-4000} TEST_LIMIT=7200 tests/run -v \
 		tests/netns/soak.bats tests/netns/random.bats
 
 # The same tests on a build with sanitizers, in a directory of its own.

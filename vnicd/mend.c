@@ -3,6 +3,7 @@
  * itself. */
 #include "vnicd/mend.h"
 
+#include "lib/model/op.h"
 #include "vnicd/log.h"
 #include "vnicd/observe.h"
 #include "vnicd/reconcile.h"
@@ -113,8 +114,10 @@ static bool was_moved(struct daemon *d, struct vlink *v)
 
 static void look_at(struct daemon *d, struct vlink *v, bool foreign)
 {
-	bool zone_gone = false, differs;
-	char what[80];
+	bool zone_gone = false, rules = v->rules, differs;
+	char what[80] = "";
+
+	v->rules = false;
 
 	/* A link that goes with its parent is told of first, while the parent is already out of the list. */
 	if (foreign && v->below)
@@ -125,6 +128,9 @@ static void look_at(struct daemon *d, struct vlink *v, bool foreign)
 		foreign = v->below && !was_moved(d, v);
 	foreign = foreign && v->trouble != TROUBLE_LOST && v->trouble != TROUBLE_WAITING;
 	differs = foreign && reconcile_differs(d, v, &zone_gone, what, sizeof(what));
+	/* Routes go and come with addresses and with up and down: that is nobody's meddling. */
+	if (differs && !rules && !strcmp(what, op_name(OP_ISO_SET)))
+		foreign = false;
 	if (!foreign || zone_gone)
 		reconcile_link(d, v);
 	else if (differs)

@@ -350,6 +350,20 @@ static void own_link(struct daemon *d, const struct kern_event *ev)
 		d->touched(d, v, !(turned && want_isolate(v)));
 }
 
+/* A parent's addresses, or the routes over it, are others than they were. */
+static void readdressed(struct daemon *d, struct slink *parent)
+{
+	struct vlink *v;
+
+	observe_survey(d, parent->vnics >= OBSERVE_MANY);
+	DL_FOREACH (parent->above, v) {
+		if (want_isolate(v))
+			d->touched(d, v, false);
+		observe_subnets(d, v);
+	}
+	observe_survey(d, false);
+}
+
 /* Addresses or qdiscs. One VNIC's look is enough to see whether a parent's hook still stands. */
 static void own_other(struct daemon *d, const struct kern_event *ev)
 {
@@ -360,26 +374,26 @@ static void own_other(struct daemon *d, const struct kern_event *ev)
 
 	if (v) {
 		d->touched(d, v, !(ev->routing && want_isolate(v)));
-		observe_subnets(d, v);
+		if (ev->routing)
+			observe_subnets(d, v);
 	}
 	if (!s)
 		return;
 	DL_SEARCH_SCALAR(s->above, first, hook, ifindex);
 	if (first && !ev->routing)
 		d->touched(d, first, true);
-	DL_FOREACH (s->above, v) {
-		if (ev->routing && want_isolate(v))
-			d->touched(d, v, false);
-		observe_subnets(d, v);
-	}
+	if (ev->routing)
+		readdressed(d, s);
 }
 
 static void own_rules(struct daemon *d, const struct kern_event *ev)
 {
 	struct vlink *v = vlink_by_n(d, (uint32_t)-ev->ifindex);
 
-	if (v && want_isolate(v))
-		d->touched(d, v, !ev->routing);
+	if (!v || !want_isolate(v))
+		return;
+	v->rules |= !ev->routing;
+	d->touched(d, v, !ev->routing);
 }
 
 /* In another namespace: a link that carries our alias, or one known by its numbers. */

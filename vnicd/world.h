@@ -45,6 +45,7 @@ struct vlink {
 	} at; /* where it was seen last; nsid OWN_NS: in the own namespace; ifindex 0: nowhere */
 
 	bool leaving;           /* on its way to another namespace */
+	bool rules;             /* others changed its rules or routes of isolation */
 	bool dirty;             /* to be looked at: */
 	bool foreign, expected; /* since others changed it; since its parent or zone did */
 	struct vlink *dirty_next;

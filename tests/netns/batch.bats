@@ -99,3 +99,26 @@ batch_out() { tr ';' '\n' <<<"$1" | adm -b -; }
 		same "killed at step $at" "$before" "$(dump remade)"
 	done
 }
+
+# Made together they share their programs: what one does is not the others'.
+@test "batch: of twenty VNICs made together, one is blocked and the others are not" {
+	vt_zone z1
+	vt_zone z2
+	for ((i = 0; i < 20; i++)); do
+		echo "create-vnic -l eth0 -p maxbw=50M,zone=${VT}z$((1 + i % 2)) w$i"
+	done | adm -b -
+	vt_addr z1 w4 14
+	vt_addr z2 w5 15
+	reaches() { in_ns p ping -q -c 2 -i 0.1 -W 1 "10.99.0.$1"; }
+	reaches 14
+	reaches 15
+	adm set-linkprop -p maxbw=blocked w4
+	run -1 reaches 14
+	reaches 15
+	adm set-linkprop -p maxbw=50M w4
+	adm set-linkprop -p maxbw=blocked w5
+	reaches 14
+	run -1 reaches 15
+	adm delete-vnic w5
+	reaches 14
+}

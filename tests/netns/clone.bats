@@ -4,6 +4,8 @@
 
 load common
 
+bats_require_minimum_version 1.5.0
+
 setup() {
 	vt_begin
 	vt_wire
@@ -53,7 +55,7 @@ create() { adm create-vnic -l eth0 "$@" 2>/dev/null; }
 	stop TERM
 	start_machine
 	[[ $(mac vnic1) == "$auto" && $(mac vnic2) == "$random" ]]
-	! grep -q "another machine" "$VT_DIR/log"
+	run ! grep -q "another machine" "$VT_DIR/log"
 
 	stop TERM
 	machine 2

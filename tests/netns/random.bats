@@ -17,7 +17,7 @@ setup() {
 teardown() { vt_cleanup; }
 
 @test "random steps: the real kernel and the in-memory one end in the same, which is what was asked for" {
-	local seed=${SEED:-$((RANDOM * 32768 + RANDOM))}
+	local seed=${SEED:-1}
 
 	in_ns h "$BUILD/tests/unit/random" "$seed" "${STEPS:-200}" "$VT_DIR" "$VT_DIR/bpf" "${VT}h" "${VT}z1" "${VT}z2" "${VT}z3" ||
 		complain "with SEED=$seed"
