@@ -86,6 +86,9 @@ static int sweep_zone(struct sweep *s, const char *zone, struct err *e)
 		return rc == -ENOENT ? 0 : rc; /* a zone that is gone has nothing of ours */
 	rc = link_each(sk, NULL, sweep_link, s, &x);
 	real_unsock(s->r, sk);
+	/* Somebody makes and deletes links there without a pause: no reason for us not to start. */
+	if (rc == -EBUSY && zone[0] && !s->stopped)
+		return 0;
 	return rc < 0 && !s->stopped ? real_fail(rc, zone, &x, e) : rc;
 }
 
