@@ -16,7 +16,7 @@ setup() {
 teardown() { vt_cleanup; }
 
 other() { in_ns "$1" ip link add "$2" type veth peer name "peer-$2"; }
-row() { adm show-vnic -o link,bandwidth,zone,state "$@" | tail -n +2 | tr -s ' '; }
+row() { adm show-vnic -o link,bandwidth,zone,state | tail -n +2 | tr -s ' '; }
 is() { [[ $1 == "$2" ]] || complain "is: $1" "should be: $2"; }
 refused() {
 	local before
@@ -73,16 +73,16 @@ refused() {
 @test "a VNIC whose name was taken while its zone was away: lost with the reason, and back when the name is free" {
 	adm create-vnic -l eth0 -p "maxbw=10M,zone=${VT}z1" v1
 	ip netns del "${VT}z1"
-	vt_until 30 eval '[[ $(row v1) == *" lost" ]]' || complain "$(row)"
+	vt_until 30 eval '[[ $(row) == *" lost" ]]' || complain "$(row)"
 	ip netns add "${VT}z1"
-	vt_until 30 eval '[[ $(row v1) != *" lost" ]]' || complain "$(row)"
+	vt_until 30 eval '[[ $(row) != *" lost" ]]' || complain "$(row)"
 	in_ns z1 ip link del v1
 	vt_until 30 eval 'in_ns z1 ip link show v1 >/dev/null 2>&1'
 	stop
 	in_ns z1 ip link del v1
 	other z1 v1
 	start_faulty
-	vt_until 30 eval '[[ $(row v1) == *" lost" ]]' || complain "$(row)"
+	vt_until 30 eval '[[ $(row) == *" lost" ]]' || complain "$(row)"
 	adm show-link -o why v1 | grep -q 'exists' || complain "$(adm show-link -o state,why v1)"
 	in_ns z1 ip link del v1
 	adm reapply v1
