@@ -414,6 +414,9 @@ void slink_drop(struct daemon *d, int ifindex)
 	{
 		detach(d, v);
 		attach(d, v, again && is_below(d, again, v) ? again : NULL);
+		/* It went with the old one: nobody else is to blame. */
+		if (v->below && d->touched)
+			d->touched(d, v, false);
 	}
 	free(s);
 }
