@@ -134,6 +134,14 @@ static void in_line(struct daemon *d, struct vlink *v, const char *zone, bool ra
 		in_line(d, v, zone, raise);
 		return;
 	}
+	if (trouble == TROUBLE_NONE && v->hook && v->below && v->hook != v->below->l.ifindex &&
+	    !t.items[0].have.link) {
+		/* Its parent is another one now: what it had through the old one goes first. */
+		set_aside(&t, v);
+		txn_done(&t);
+		in_line(d, v, zone, raise);
+		return;
+	}
 	want_node(d, v, &t.items[0].have, &t.items[0].want);
 	if (v->half_name[0] && !strcmp(t.items[0].have.port.name, v->half_name))
 		memcpy(t.items[0].want.port.name, v->s.name, sizeof(v->s.name));

@@ -400,19 +400,24 @@ int slink_put(struct daemon *d, const struct sys_link *l)
 
 void slink_drop(struct daemon *d, int ifindex)
 {
-	struct slink *s = slink_find(d, ifindex);
+	struct slink *s = slink_find(d, ifindex), *again;
 	struct vlink *v, *next;
 
 	if (!s)
 		return;
-	DL_FOREACH_SAFE(s->above, v, next)
-	{
-		detach(d, v);
-		attach(d, v, NULL);
-	}
 	name_drop(d, s);
 	mac_drop(d, s);
 	HASH_DELETE(hh, d->links, s);
+	/* It may have been made again before its end was told of. */
+	again = s->above ? find_below(d, s->above) : NULL;
+	DL_FOREACH_SAFE(s->above, v, next)
+	{
+		detach(d, v);
+		attach(d, v, again && is_below(d, again, v) ? again : NULL);
+		/* It went with the old one: nobody else is to blame. */
+		if (v->below && d->touched)
+			d->touched(d, v, false);
+	}
 	free(s);
 }
 
