@@ -15,8 +15,8 @@
 typedef int sock_fn(const struct nlmsghdr *h, void *arg);
 
 /*
- * A socket in the calling thread's namespace, or in ns (own: the way back), there with this port if it is free.
- * Strict checks and extended acks are on.
+ * A socket in the calling thread's namespace, or in ns (own: the way back), there with this port if it is
+ * free. Strict checks and extended acks are on.
  */
 int sock_open(struct nl_sock **ret, struct err *e);
 int sock_open_in(int ns, int own, uint32_t port, struct nl_sock **ret, struct err *e);
