@@ -22,7 +22,8 @@ teardown() { vt_cleanup; }
 	in_ns h "$BUILD/tests/unit/random" "$seed" "${STEPS:-200}" "$VT_DIR" "$VT_DIR/bpf" "${VT}h" "${VT}z1" "${VT}z2" "${VT}z3" ||
 		complain "with SEED=$seed"
 	echo "SEED=$seed: what is left:"
-	for zone in h z1 z2 z3; do ! in_ns "$zone" ip -d -o link show 2>/dev/null | grep -E 'alias vnicd|type (ifb|macvlan|bridge)'; done
-	! in_ns h "$TOOLS/hooks" | grep -v '^eth[01] *$' | grep vnicd
+	[ -z "$(for zone in h z1 z2 z3; do in_ns "$zone" ip -d -o link show; done 2>/dev/null |
+		grep -E 'alias vnicd|type (ifb|macvlan|bridge)')" ]
+	[ -z "$(in_ns h "$TOOLS/hooks" | grep -v '^eth[01] *$' | grep vnicd)" ]
 	[ -z "$(find "$VT_DIR/bpf" -name '*vnic-*' -o -name '*hook-*')" ]
 }
