@@ -122,7 +122,8 @@ static void look_at(struct daemon *d, struct vlink *v, bool foreign)
 	/* A link that goes with its parent is told of first, while the parent is already out of the list. */
 	if (foreign && v->below)
 		observe_refresh(d, v->below->l.ifindex);
-	if (v->leaving)
+	/* Or it turned out to be over another one by now: it is looked at again, and nobody is to blame. */
+	if (v->leaving || v->dirty)
 		return;
 	if (foreign && v->s.class == CLASS_VNIC)
 		foreign = v->below && !was_moved(d, v);

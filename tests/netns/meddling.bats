@@ -240,6 +240,10 @@ rate() { in_ns z1 tc class show dev vnic1 | sed -n 's/.*htb.* rate \([^ ]*\) .*/
 		echo "link add m$i link eth0 group 99 type macvlan"
 	done >"$VT_DIR/batch"
 	echo "link del group 99" >>"$VT_DIR/batch"
+	for i in {1..8000}; do
+		echo "link set dev eth0 alias flood$i"
+	done >>"$VT_DIR/batch"
+	echo "link set dev eth0 alias ''" >>"$VT_DIR/batch"
 	pid=$(vt_daemon_pid)
 	kill -STOP "$pid"
 	in_ns h ip -batch "$VT_DIR/batch"
