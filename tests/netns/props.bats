@@ -133,6 +133,7 @@ rates() {
 			vnic1 maxbw-tx rw 64K 64K -- 64K-400G,1%-100%,none,blocked
 			vnic1 mtu rw 1500 1500 1500 68-65535
 			vnic1 zone rw -- -- -- names under /run/netns
+			vnic1 isolate rw -- off off on,off
 			stub0 mtu rw 9000 9000 9000 68-65535
 		END
 	)" "$(sed 1d <<<"$output" | tr -s ' ')"
