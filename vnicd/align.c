@@ -100,6 +100,8 @@ static int make_right(struct txn *t, struct vlink *v, struct err *e)
 	if (r < 0)
 		return r;
 	txn_close_counters(v->counters, &it->have, &it->want);
+	if (!it->have.link)
+		observe_announce(t->d, v);
 	v->trouble = TROUBLE_NONE;
 	v->raise = false;
 	v->half_name[0] = '\0';

@@ -12,9 +12,11 @@
 #include <sys/epoll.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <utlist.h>
 
-#define RESYNC_US 200000
+#define RESYNC_US   200000
+#define ANNOUNCE_US 600000000
 
 int observe_open(struct daemon *d, struct err *e)
 {
@@ -215,6 +217,30 @@ void observe_subnets(struct daemon *d, struct vlink *v)
 		log_warning(v->s.name, "%s", v->warn);
 }
 
+void observe_announce(struct daemon *d, struct vlink *v)
+{
+	uint64_t now = 0;
+
+	sd_event_now(d->event, CLOCK_MONOTONIC, &now);
+	v->announce = now + ANNOUNCE_US;
+}
+
+/* Others may still send to where it was before. */
+static void announce(struct daemon *d, struct vlink *v, const struct kern_event *ev)
+{
+	struct kern_addr a;
+	struct err e = {0};
+	char text[600];
+	uint64_t now = 0;
+
+	if (!ev->added || sd_event_now(d->event, CLOCK_MONOTONIC, &now) < 0 || now > v->announce)
+		return;
+	a = *ev->added;
+	a.mac = v->s.mac;
+	if (kern_real_announce(d->kernel, vlink_zone(v), ev->ifindex, &a, &e) < 0)
+		log_info(v->s.name, "%s", err_str(&e, text, sizeof(text)));
+}
+
 /* Notifications: what each may concern is looked at later, when all of them are read. */
 
 static void touch_waiting(struct daemon *d)
@@ -376,6 +402,7 @@ static void own_other(struct daemon *d, const struct kern_event *ev)
 		d->touched(d, v, !(ev->routing && want_isolate(v)));
 		if (ev->routing)
 			observe_subnets(d, v);
+		announce(d, v, ev);
 	}
 	if (!s)
 		return;
@@ -411,7 +438,10 @@ static void other_ns(struct daemon *d, const struct kern_event *ev)
 		vlink_seen_at(d, v, 0, 0);
 		went(d, v, ev);
 	} else if (v == at) {
-		d->touched(d, v, true);
+		announce(d, v, ev);
+		/* Its addresses are its user's. */
+		if (ev->l || ev->queues || !ev->routing)
+			d->touched(d, v, true);
 	} else if (kern_real_zone(d->kernel, ev->nsid, zone, NULL) == 0) {
 		vlink_seen_at(d, v, ev->nsid, ev->ifindex);
 		came(d, v, zone);

@@ -41,6 +41,8 @@ void observe_arp(struct daemon *d, int parent, struct node *n);
  */
 #define OBSERVE_MANY 16
 void observe_survey(struct daemon *d, bool on);
+/* v was made again: for ten minutes the addresses that it gets are told to its neighbours. */
+void observe_announce(struct daemon *d, struct vlink *v);
 /* Bits/s, 0 when the link has or tells none; duplex as kernel_ops. */
 uint64_t observe_speed(struct daemon *d, int ifindex, int *ret_duplex);
 /* A VNIC that is there is over the link that it is over, whatever that is called now: for a parent that

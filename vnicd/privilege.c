@@ -12,6 +12,7 @@ static const struct {
 	{CAP_NET_ADMIN, true},      /* links, qdiscs, tcx */
 	{CAP_SYS_ADMIN, true},      /* entering zones; eBPF before CAP_BPF */
 	{CAP_NET_BROADCAST, false}, /* to hear of links in other zones */
+	{CAP_NET_RAW, false},       /* to tell neighbours of an address */
 	{CAP_BPF, false},           /* programs and maps */
 	{CAP_PERFMON, false},       /* programs that read the clock and the packet */
 	{CAP_SYS_RESOURCE, false},  /* the descriptor limit */

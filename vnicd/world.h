@@ -44,9 +44,11 @@ struct vlink {
 		int nsid, ifindex;
 	} at; /* where it was seen last; nsid OWN_NS: in the own namespace; ifindex 0: nowhere */
 
-	bool leaving;           /* on its way to another namespace */
-	bool rules;             /* others changed its rules or routes of isolation */
-	bool dirty;             /* to be looked at: */
+	bool leaving; /* on its way to another namespace */
+	uint64_t
+		announce; /* until then (CLOCK_MONOTONIC, us) its new addresses are told: it was made again */
+	bool rules;       /* others changed its rules or routes of isolation */
+	bool dirty;       /* to be looked at: */
 	bool foreign, expected; /* since others changed it; since its parent or zone did */
 	struct vlink *dirty_next;
 	struct repair repair;

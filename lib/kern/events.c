@@ -19,6 +19,7 @@ struct change {
 	} key;
 	struct kern_event ev;
 	struct sys_link link;
+	struct kern_addr added;
 	UT_hash_handle hh;
 };
 
@@ -88,6 +89,16 @@ static int take_other(struct batch *b, int nsid, int ifindex)
 	return change_of(b, nsid, ifindex) ? 0 : -ENOBUFS;
 }
 
+static int note_queues(struct batch *b, int nsid, int ifindex)
+{
+	struct change *c = change_of(b, nsid, ifindex);
+
+	if (!c)
+		return -ENOBUFS;
+	c->ev.queues = true;
+	return 0;
+}
+
 /*
  * What we did ourselves, or (before 6.18) merely asked about, is told as well; taken for news it would make
  * us ask again, without end.
@@ -98,7 +109,7 @@ static int take_tc(struct batch *b, const struct nlmsghdr *h, int nsid)
 
 	if (nlmsg_datalen(h) < (int)sizeof(*t) || h->nlmsg_pid == b->own_port)
 		return 0;
-	return take_other(b, nsid, t->tcm_ifindex);
+	return note_queues(b, nsid, t->tcm_ifindex);
 }
 
 static int note_routing(struct batch *b, int ifindex)
@@ -111,11 +122,33 @@ static int note_routing(struct batch *b, int ifindex)
 	return 0;
 }
 
+/* An IPv6 address is told of twice: when it is there, and when nobody else turned out to have it. */
+static const struct kern_addr *added(struct change *c, const struct nlmsghdr *h)
+{
+	const struct ifaddrmsg *m = nlmsg_data(h);
+	struct nlattr *tb[IFA_MAX + 1], *a;
+
+	if (h->nlmsg_type != RTM_NEWADDR ||
+	    nlmsg_parse((struct nlmsghdr *)h, sizeof(*m), tb, IFA_MAX, NULL) < 0)
+		return NULL;
+	a = tb[IFA_LOCAL] ? tb[IFA_LOCAL] : tb[IFA_ADDRESS];
+	if (!a || nla_len(a) > (int)sizeof(c->added.bytes) ||
+	    m->ifa_flags & (IFA_F_TENTATIVE | IFA_F_DADFAILED))
+		return NULL;
+	c->added = (struct kern_addr){.family = m->ifa_family};
+	memcpy(c->added.bytes, nla_data(a), (size_t)nla_len(a));
+	return &c->added;
+}
+
 static int take_addr(struct batch *b, const struct nlmsghdr *h, int nsid)
 {
-	return nsid == SOCK_OWN_NS
-		       ? note_routing(b, (int)((const struct ifaddrmsg *)nlmsg_data(h))->ifa_index)
-		       : 0;
+	struct change *c = change_of(b, nsid, (int)((const struct ifaddrmsg *)nlmsg_data(h))->ifa_index);
+
+	if (!c)
+		return -ENOBUFS;
+	c->ev.routing = true;
+	c->ev.added = added(c, h);
+	return 0;
 }
 
 static int take_routing(struct batch *b, const struct nlmsghdr *h)

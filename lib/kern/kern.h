@@ -83,11 +83,21 @@ struct kernel *kern_free(struct kernel *k);
  * them. */
 int kern_real_event_fd(struct kernel *k);
 /* What happened to one link, in the own namespace or in another that has a number in it. */
+/* An address that a link got, and the link's MAC address to be told with it. */
+struct kern_addr {
+	int family; /* AF_INET, AF_INET6 */
+	uint8_t bytes[16];
+	struct mac mac;
+};
+
 struct kern_event {
 	int nsid;    /* OWN_NS, or the other namespace's number */
 	int ifindex; /* 0: the whole namespace nsid is gone; -N: rules or routes of the isolated VNIC N */
 	bool gone;
-	bool routing;              /* its addresses, or the routes over it */
+	bool routing; /* its addresses, or the routes over it */
+	bool queues;  /* its qdiscs or filters */
+	const struct kern_addr
+		*added;            /* the last address that it got and may use, without its mac; or NULL */
 	const struct sys_link *l;  /* as it is now, or (gone) was last; NULL: addresses or qdiscs changed */
 	int new_nsid, new_ifindex; /* gone because it was moved there; new_ifindex 0: deleted, or moved out of
 				      sight */
@@ -112,6 +122,11 @@ int kern_real_zone(struct kernel *k, int nsid, char ret[ZONE_MAX], struct err *e
 int kern_real_lower(struct kernel *k, const char *zone, const struct sys_link *l);
 /* Every other namespace that has a name or a process, each once; cb returns non-zero to stop. */
 int kern_real_zones(struct kernel *k, int (*cb)(const char *zone, void *arg), void *arg);
+
+/* Tells the neighbours of a link in a zone (CAP_NET_RAW) that a is there: gratuitous ARP, or an unsolicited
+ * neighbour advertisement. */
+int kern_real_announce(struct kernel *k, const char *zone, int ifindex, const struct kern_addr *a,
+		       struct err *e);
 
 /* Tells of routes over links, too, from now on. */
 void kern_real_hear_routes(struct kernel *k);

@@ -26,3 +26,15 @@ vnics() { for ((i = $1; i <= $2; i++)); do echo "create-vnic -l eth0 -d vnic$i";
 	[[ $(grep adopted "$VT_DIR/log" | tail -1) == *"adopted 200 links with 0 modifying acts" ]]
 	[[ $(used vnic1) == 1600 ]]
 }
+
+@test "what finds it full is in the parent's IDROPS" {
+	local before after
+
+	[[ -z ${SLOW_BUILD:-} ]] || skip "the sanitizers' build of the measuring tools is too slow for a flood"
+	adm -b - <<<"$(vnics 1 60 | sed 's/ -d / /')" 2>/dev/null
+	before=$(adm show-link -s -j eth0 | jq .idrops)
+	in_ns p "$TOOLS/flood" --dev peer0 --seconds 1 >"$VT_DIR/flood"
+	after=$(adm show-link -s -j eth0 | jq .idrops)
+	((after > before)) || complain "IDROPS: $before, then $after"
+	((after - before <= $(in_ns h ip -s -j link show eth0 | jq '.[0].stats64.rx.dropped')))
+}
