@@ -36,7 +36,9 @@ static bool is_ours(struct look *l, const struct sys_link *s, bool ifb)
 		return false;
 	if (s->group != GROUP_LIVE || (ifb && strcmp(s->name, l->ret->ifb_port.name) != 0))
 		return false;
+	/* Others may have taken alias and MAC: by its number it is still the one that it was. */
 	return ifb || (l->key->class == CLASS_ETHERSTUB && strcmp(s->kind, "macvlan") != 0) ||
+	       (s->ifindex == known->ifindex && !strcmp(s->kind, "macvlan")) ||
 	       mac_equal(s->mac, l->key->mac);
 }
 

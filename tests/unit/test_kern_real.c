@@ -446,7 +446,7 @@ START_TEST(whose)
 }
 END_TEST
 
-/* Between creating and marking: ours by group and MAC. */
+/* Between creating and marking: ours by group and MAC, or the number it is known by. */
 START_TEST(unmarked)
 {
 	struct node want = vnic(""), cur = want, seen;
@@ -457,6 +457,8 @@ START_TEST(unmarked)
 	ck_assert(seen.link && !seen.marked);
 	ck_assert_int_eq(count_marks(), 1);
 	cur.mac.b[5]++;
+	ck_assert(observe(&cur).link);
+	cur.port.ifindex = 0;
 	ck_assert(!observe(&cur).link);
 }
 END_TEST
