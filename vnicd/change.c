@@ -3,24 +3,21 @@
  * reconcile.c's. */
 #include "vnicd/change.h"
 
+#include "vnicd/change_build.h"
 #include "vnicd/check.h"
 #include "vnicd/observe.h"
 #include "vnicd/parent.h"
 #include "vnicd/reconcile.h"
-#include "vnicd/request.h"
-#include "vnicd/save.h"
 #include "vnicd/session.h"
-#include "vnicd/want.h"
 
 #include <errno.h>
-#include <linux/if_arp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* An empty string is the same as none: varlink clients send both. */
-static const char *text_param(const json_t *params, const char *key)
+const char *change_text(const json_t *params, const char *key)
 {
 	const char *s = json_string_value(json_object_get(params, key));
 
@@ -91,7 +88,7 @@ static bool temporary(const json_t *params)
 }
 
 /* A VNIC beside its parent can be reached around its cap, and cannot talk to the host over it. */
-static void note_place(struct daemon *d, const struct vlink *v, json_t *notes)
+void change_note_place(struct daemon *d, const struct vlink *v, json_t *notes)
 {
 	char over[IFNAMSIZ];
 
@@ -112,7 +109,7 @@ static void note_place(struct daemon *d, const struct vlink *v, json_t *notes)
 		     v->s.name, over, over, v->s.name, over);
 }
 
-static void note_driver(const struct slink *parent, json_t *notes)
+void change_note_driver(const struct slink *parent, json_t *notes)
 {
 	char driver[32];
 	const char *warning = parent_driver_warning(parent_driver(parent->l.name, driver));
@@ -158,10 +155,10 @@ static int run_create(struct daemon *d, struct vlink *v, struct err *e)
 	return reconcile_run(d, &change, 1, e);
 }
 
-static int build_vnic(struct daemon *d, const json_t *c, struct vlink *v, struct slink **ret_parent,
+int change_build_vnic(struct daemon *d, const json_t *c, struct vlink *v, struct slink **ret_parent,
 		      struct err *e)
 {
-	const char *link = text_param(c, "link");
+	const char *link = change_text(c, "link");
 	int r;
 
 	if (!link)
@@ -169,13 +166,13 @@ static int build_vnic(struct daemon *d, const json_t *c, struct vlink *v, struct
 	v->s.temp = temporary(c);
 	r = check_parent(d, link, ret_parent, e);
 	if (r == 0)
-		r = name_link(d, v, text_param(c, "name"), e);
+		r = name_link(d, v, change_text(c, "name"), e);
 	if (r == 0)
 		r = set_props(v, json_object_get(c, "props"), v->s.temp, e);
 	if (r == 0)
 		r = set_parent(d, v, *ret_parent, e);
 	if (r == 0)
-		r = check_mac(d, v, text_param(c, "mac"), text_param(c, "prefix"), e);
+		r = check_mac(d, v, change_text(c, "mac"), change_text(c, "prefix"), e);
 	return r < 0 ? r : check_props(d, v, NULL, e);
 }
 
@@ -192,10 +189,10 @@ void change_create_vnic(struct daemon *d, struct call *c)
 	}
 	v->s.class = CLASS_VNIC;
 	v->s.down = json_is_true(json_object_get(call_params(c), "down"));
-	if (build_vnic(d, call_params(c), v, &parent, &e) < 0 || run_create(d, v, &e) < 0)
+	if (change_build_vnic(d, call_params(c), v, &parent, &e) < 0 || run_create(d, v, &e) < 0)
 		goto fail;
-	note_place(d, v, notes);
-	note_driver(parent, notes);
+	change_note_place(d, v, notes);
+	change_note_driver(parent, notes);
 	reply_done(c, v->s.name, notes);
 	return;
 fail:
@@ -204,9 +201,9 @@ fail:
 	call_fail(c, &e);
 }
 
-static int build_stub(struct daemon *d, const json_t *c, struct vlink *v, struct err *e)
+int change_build_stub(struct daemon *d, const json_t *c, struct vlink *v, struct err *e)
 {
-	const char *name = text_param(c, "name");
+	const char *name = change_text(c, "name");
 	int r;
 
 	if (!name)
@@ -229,7 +226,7 @@ void change_create_etherstub(struct daemon *d, struct call *c)
 		err_nomem(&e);
 	else
 		v->s.class = CLASS_ETHERSTUB;
-	if (!v || build_stub(d, call_params(c), v, &e) < 0 || run_create(d, v, &e) < 0) {
+	if (!v || change_build_stub(d, call_params(c), v, &e) < 0 || run_create(d, v, &e) < 0) {
 		vlink_free(v);
 		call_fail(c, &e);
 		return;
@@ -257,7 +254,7 @@ static int refuse_used_stub(struct daemon *d, const struct vlink *stub, struct e
 	return err_user(e, -EBUSY, stub->s.name, "VNICs are on it (%s): delete them first", users);
 }
 
-static int deletable(struct daemon *d, const char *name, enum link_class class, struct vlink **ret,
+int change_deletable(struct daemon *d, const char *name, enum link_class class, struct vlink **ret,
 		     struct err *e)
 {
 	char buf[IFNAMSIZ];
@@ -289,7 +286,7 @@ static int collect_deletes(struct daemon *d, const json_t *names, enum link_clas
 	size_t i;
 
 	json_array_foreach (names, i, n) {
-		int r = deletable(d, json_string_value(n), class, &changes[i].old, e);
+		int r = change_deletable(d, json_string_value(n), class, &changes[i].old, e);
 
 		if (r < 0)
 			return r;
@@ -357,7 +354,7 @@ static const char *first_prop(const json_t *list)
 
 static int find_changeable(struct daemon *d, const json_t *c, struct vlink **ret, struct err *e)
 {
-	const char *name = text_param(c, "link");
+	const char *name = change_text(c, "link");
 	const json_t *props = json_object_get(c, "props");
 	char buf[IFNAMSIZ];
 	struct slink *s;
@@ -395,14 +392,14 @@ static int reset_values(struct vlink *v, struct props *p, const json_t *list, st
 	return 0;
 }
 
-static int reset_props(struct vlink *v, const json_t *list, bool temp, struct err *e)
+int change_edit_reset(struct vlink *v, const json_t *list, bool temp, struct err *e)
 {
 	int r = reset_values(v, &v->props, list, e);
 
 	return r < 0 || (temp && !v->s.temp) ? r : reset_values(v, &v->kept, list, e);
 }
 
-static bool is_there(struct daemon *d, struct vlink *v)
+bool change_is_there(struct daemon *d, struct vlink *v)
 {
 	return v->below && observe_locate(d, v);
 }
@@ -412,7 +409,7 @@ static int run_change(struct daemon *d, struct change *c, json_t *notes, struct 
 {
 	int r;
 
-	if (is_there(d, c->old) || c->old->s.class == CLASS_ETHERSTUB)
+	if (change_is_there(d, c->old) || c->old->s.class == CLASS_ETHERSTUB)
 		return reconcile_run(d, c, 1, e);
 	r = reconcile_store(d, c->old, c->new, e);
 	if (r == 0 && c->new->trouble != TROUBLE_NONE)
@@ -420,11 +417,9 @@ static int run_change(struct daemon *d, struct change *c, json_t *notes, struct 
 	return r;
 }
 
-typedef int edit_fn(struct vlink *v, const json_t *list, bool temp, struct err *e);
-
 /* ret->new is a copy of the link with the change made and checked; it is the caller's, also on failure. */
-static int build_change(struct daemon *d, const json_t *c, edit_fn *edit, struct change *ret, json_t *notes,
-			struct err *e)
+int change_build(struct daemon *d, const json_t *c, edit_fn *edit, struct change *ret, json_t *notes,
+		 struct err *e)
 {
 	int r = find_changeable(d, c, &ret->old, e);
 
@@ -445,7 +440,7 @@ static int build_change(struct daemon *d, const json_t *c, edit_fn *edit, struct
 		ret->new->moved = false;
 	if (strcmp(vlink_zone(ret->new), vlink_zone(ret->old)) != 0 ||
 	    prop_isolate(&ret->new->props) != prop_isolate(&ret->old->props))
-		note_place(d, ret->new, notes);
+		change_note_place(d, ret->new, notes);
 	return 0;
 }
 
@@ -456,7 +451,7 @@ static void change_props(struct daemon *d, struct call *c, edit_fn *edit)
 	json_t *notes = json_array();
 	struct err e = {0};
 
-	if (build_change(d, call_params(c), edit, &change, notes, &e) < 0)
+	if (change_build(d, call_params(c), edit, &change, notes, &e) < 0)
 		goto fail;
 	if (run_change(d, &change, notes, &e) < 0)
 		goto fail;
@@ -470,7 +465,7 @@ fail:
 
 static int find_renamable(struct daemon *d, const json_t *c, struct vlink **ret, struct err *e)
 {
-	const char *link = text_param(c, "link"), *name = text_param(c, "name");
+	const char *link = change_text(c, "link"), *name = change_text(c, "name");
 	char buf[IFNAMSIZ];
 	struct slink *s;
 
@@ -487,10 +482,10 @@ static int find_renamable(struct daemon *d, const json_t *c, struct vlink **ret,
 		       : err_user(e, -ENODEV, link, "no such link");
 }
 
-/* ret as of build_change(). */
-static int build_rename(struct daemon *d, const json_t *c, struct change *ret, json_t *notes, struct err *e)
+/* ret as of change_build(). */
+int change_build_rename(struct daemon *d, const json_t *c, struct change *ret, json_t *notes, struct err *e)
 {
-	const char *name = text_param(c, "name");
+	const char *name = change_text(c, "name");
 	struct sys_link l;
 	int r = find_renamable(d, c, &ret->old, e);
 
@@ -514,7 +509,7 @@ void change_rename_link(struct daemon *d, struct call *c)
 	json_t *notes = json_array();
 	struct err e = {0};
 
-	if (build_rename(d, call_params(c), &change, notes, &e) < 0 ||
+	if (change_build_rename(d, call_params(c), &change, notes, &e) < 0 ||
 	    run_change(d, &change, notes, &e) < 0) {
 		vlink_free(change.new);
 		json_decref(notes);
@@ -524,7 +519,7 @@ void change_rename_link(struct daemon *d, struct call *c)
 	reply_done(c, NULL, notes);
 }
 
-static int edit_set(struct vlink *v, const json_t *list, bool temp, struct err *e)
+int change_edit_set(struct vlink *v, const json_t *list, bool temp, struct err *e)
 {
 	if (!json_array_size(list))
 		return err_user(e, -EINVAL, v->s.name, "no property given: say -p PROPERTY=VALUE");
@@ -533,346 +528,10 @@ static int edit_set(struct vlink *v, const json_t *list, bool temp, struct err *
 
 void change_set_linkprop(struct daemon *d, struct call *c)
 {
-	change_props(d, c, edit_set);
+	change_props(d, c, change_edit_set);
 }
 
 void change_reset_linkprop(struct daemon *d, struct call *c)
 {
-	change_props(d, c, reset_props);
-}
-
-/*
- * Batch: the world is changed command by command, so that each is checked against what those before it make;
- * then all is done at once. Whatever fails, the world goes back to what it was.
- */
-
-struct batch {
-	struct daemon *d;
-	struct change *items;
-	size_t count, room;
-	json_t *notes, *names;
-};
-
-static int push_change(struct batch *b, struct change c, struct err *e)
-{
-	if (b->count == b->room) {
-		size_t room = b->room ? 2 * b->room : 64;
-		struct change *more = reallocarray(b->items, room, sizeof(*more));
-
-		if (!more)
-			return err_nomem(e);
-		b->items = more;
-		b->room = room;
-	}
-	c.staged = true;
-	b->items[b->count++] = c;
-	if (c.new)
-		c.new->staged = (unsigned)b->count;
-	return 0;
-}
-
-/* A link that VNICs can be put over while the new etherstub itself is not there yet. */
-static int stand_in(struct daemon *d, const struct vlink *stub)
-{
-	struct sys_link l = {.ifindex = -(int)stub->s.n, .type = ARPHRD_ETHER, .mtu = want_mtu(d, stub)};
-
-	memcpy(l.name, stub->s.name, sizeof(l.name));
-	snprintf(l.kind, sizeof(l.kind), "bridge");
-	snprintf(l.alias, sizeof(l.alias), "vnicd:%s:%u", store_uuid(d->store), stub->s.n);
-	return slink_put(d, &l);
-}
-
-/* What goes and has v's name or MAC must be gone before v comes. */
-static void hurry(struct batch *b, const struct vlink *v)
-{
-	for (size_t i = 0; i < b->count; i++) {
-		struct change *c = &b->items[i];
-
-		if (c->old && !c->new &&
-		    (!strcmp(c->old->s.name, v->s.name) || mac_equal(c->old->s.mac, v->s.mac)))
-			c->early = true;
-	}
-}
-
-/* Takes over v. */
-static int stage_new(struct batch *b, struct vlink *v, struct err *e)
-{
-	int r = save_number(b->d, v, e);
-
-	if (r == 0)
-		r = push_change(b, (struct change){.new = v}, e);
-	if (r < 0) {
-		vlink_free(v);
-		return r;
-	}
-	hurry(b, v);
-	world_add(b->d, v);
-	return v->s.class == CLASS_ETHERSTUB && stand_in(b->d, v) < 0 ? err_nomem(e) : 0;
-}
-
-static int stage_create_vnic(struct batch *b, const json_t *params, struct err *e)
-{
-	struct vlink *v = vlink_new();
-	struct slink *parent;
-	int r;
-
-	if (!v)
-		return err_nomem(e);
-	v->s.class = CLASS_VNIC;
-	v->s.down = json_is_true(json_object_get(params, "down"));
-	r = build_vnic(b->d, params, v, &parent, e);
-	if (r < 0) {
-		vlink_free(v);
-		return r;
-	}
-	note_place(b->d, v, b->notes);
-	if (!parent->above)
-		note_driver(parent, b->notes);
-	if (!text_param(params, "name"))
-		json_array_append_new(b->names, json_string(v->s.name));
-	return stage_new(b, v, e);
-}
-
-static int stage_create_stub(struct batch *b, const json_t *params, struct err *e)
-{
-	struct vlink *v = vlink_new();
-	int r;
-
-	if (!v)
-		return err_nomem(e);
-	v->s.class = CLASS_ETHERSTUB;
-	r = build_stub(b->d, params, v, e);
-	if (r < 0) {
-		vlink_free(v);
-		return r;
-	}
-	return stage_new(b, v, e);
-}
-
-static int stage_delete(struct batch *b, struct vlink *v, struct err *e)
-{
-	struct change *c = v->staged ? &b->items[v->staged - 1] : NULL;
-	int r = c ? 0 : push_change(b, (struct change){.old = v}, e);
-
-	if (r < 0)
-		return r;
-	world_take(b->d, v);
-	if (!c)
-		return 0;
-	slink_drop(b->d, -(int)v->s.n);
-	c->new = vlink_free(v);
-	return 0;
-}
-
-static int stage_deletes(struct batch *b, const json_t *params, enum link_class class, struct err *e)
-{
-	const json_t *names = json_object_get(params, "names");
-	struct vlink *v;
-	json_t *n;
-	size_t i;
-	int r = json_array_size(names) ? 0 : err_user(e, -EINVAL, "names", "name what to delete");
-
-	for (i = 0; r == 0 && i < json_array_size(names); i++) {
-		n = json_array_get(names, i);
-		r = deletable(b->d, json_string_value(n), class, &v, e);
-		if (r == 0)
-			r = stage_delete(b, v, e);
-	}
-	return r;
-}
-
-static int stage_delete_vnic(struct batch *b, const json_t *params, struct err *e)
-{
-	return stage_deletes(b, params, CLASS_VNIC, e);
-}
-
-static int stage_delete_stub(struct batch *b, const json_t *params, struct err *e)
-{
-	return stage_deletes(b, params, CLASS_ETHERSTUB, e);
-}
-
-static int replace_staged(struct batch *b, struct change *change, struct err *e)
-{
-	struct change *c = change->old->staged ? &b->items[change->old->staged - 1] : NULL;
-	int r = c ? 0 : push_change(b, *change, e);
-
-	if (r < 0)
-		return r;
-	world_take(b->d, change->old);
-	world_add(b->d, change->new);
-	if (change->new->s.class == CLASS_ETHERSTUB && slink_find(b->d, -(int)change->new->s.n))
-		r = stand_in(b->d, change->new) < 0 ? err_nomem(e) : 0;
-	if (c) {
-		vlink_free(change->old);
-		c->new = change->new;
-	}
-	return r;
-}
-
-/* Takes over what was built, or not with r. */
-static int stage_change(struct batch *b, struct change change, int r, struct err *e)
-{
-	if (r == 0 && !change.old->staged && change.old->s.class == CLASS_VNIC && !is_there(b->d, change.old))
-		r = err_user(e, -EAGAIN, change.old->s.name,
-			     "it is not there now: change it by a command of its own");
-	if (r == 0)
-		r = replace_staged(b, &change, e);
-	else
-		vlink_free(change.new);
-	return r;
-}
-
-static int stage_props(struct batch *b, const json_t *params, edit_fn *edit, struct err *e)
-{
-	struct change change = {0};
-	int r = build_change(b->d, params, edit, &change, b->notes, e);
-
-	return stage_change(b, change, r, e);
-}
-
-/* A name that another link of the batch still has is free in time only when that link's turn comes first. */
-static int check_turn(struct batch *b, const struct change *rename, struct err *e)
-{
-	size_t turn = rename->old->staged ? rename->old->staged - 1 : b->count;
-
-	for (size_t i = turn + 1; i < b->count; i++)
-		if (b->items[i].old && !strcmp(b->items[i].old->s.name, rename->new->s.name))
-			return err_user(e, -EBUSY, rename->old->s.name,
-					"%s becomes free later in this batch than %s is first named: "
-					"rename it by another command",
-					rename->new->s.name, rename->old->s.name);
-	hurry(b, rename->new);
-	return 0;
-}
-
-static int stage_rename(struct batch *b, const json_t *params, struct err *e)
-{
-	struct change change = {0};
-	int r = build_rename(b->d, params, &change, b->notes, e);
-
-	if (r == 0)
-		r = check_turn(b, &change, e);
-	return stage_change(b, change, r, e);
-}
-
-static int stage_set(struct batch *b, const json_t *params, struct err *e)
-{
-	return stage_props(b, params, edit_set, e);
-}
-
-static int stage_reset(struct batch *b, const json_t *params, struct err *e)
-{
-	return stage_props(b, params, reset_props, e);
-}
-
-static const struct {
-	const char *method;
-	int (*fn)(struct batch *b, const json_t *params, struct err *e);
-} stages[] = {
-	{"CreateVnic", stage_create_vnic},      {"DeleteVnic", stage_delete_vnic},
-	{"CreateEtherstub", stage_create_stub}, {"DeleteEtherstub", stage_delete_stub},
-	{"RenameLink", stage_rename},           {"SetLinkprop", stage_set},
-	{"ResetLinkprop", stage_reset},
-};
-
-static int stage_one(struct batch *b, const json_t *command, struct err *e)
-{
-	const char *method = text_param(command, "method");
-	json_t *params = json_object_get(command, "parameters");
-	const char *bad;
-
-	for (size_t i = 0; method && json_is_object(params) && i < sizeof(stages) / sizeof(*stages); i++) {
-		if (strcmp(stages[i].method, method) != 0)
-			continue;
-		bad = request_bad_param(method, params);
-		return bad ? err_user(e, -EINVAL, bad, "not a parameter of %s", method)
-			   : stages[i].fn(b, params, e);
-	}
-	return err_user(e, -EINVAL, NULL, "not a command for a batch");
-}
-
-/* An error gets the line it comes from. */
-static void name_line(struct err *e, json_int_t line)
-{
-	char text[sizeof(e->text)];
-
-	err_str(e, text, sizeof(text));
-	memcpy(e->text, text, sizeof(text));
-	snprintf(e->object, sizeof(e->object), "line %lld", (long long)line);
-}
-
-static int stage_all(struct batch *b, const json_t *commands, struct err *e)
-{
-	json_t *command;
-	size_t i;
-
-	json_array_foreach (commands, i, command) {
-		int r = stage_one(b, command, e);
-
-		if (r < 0) {
-			name_line(e, json_integer_value(json_object_get(command, "line")));
-			return r;
-		}
-	}
-	return 0;
-}
-
-static void unstage(struct batch *b)
-{
-	for (size_t i = b->count; i-- > 0;) {
-		struct change *c = &b->items[i];
-
-		if (c->new) {
-			world_take(b->d, c->new);
-			slink_drop(b->d, -(int)c->new->s.n);
-			vlink_free(c->new);
-		}
-		if (c->old)
-			world_put_back(b->d, c->old);
-	}
-}
-
-/* What was made and deleted again in one batch is no change. */
-static void drop_nothings(struct batch *b)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < b->count; i++)
-		if (b->items[i].old || b->items[i].new)
-			b->items[kept++] = b->items[i];
-	b->count = kept;
-}
-
-static int run_batch(struct batch *b, const json_t *commands, struct err *e)
-{
-	int r = store_begin(b->d->store, e);
-
-	if (r < 0)
-		return r;
-	r = stage_all(b, commands, e);
-	drop_nothings(b);
-	if (r < 0 || !b->count)
-		store_rollback(b->d->store);
-	else
-		r = reconcile_batch(b->d, b->items, b->count, e);
-	if (r < 0)
-		unstage(b);
-	return r;
-}
-
-void change_batch(struct daemon *d, struct call *c)
-{
-	struct batch b = {.d = d, .notes = json_array(), .names = json_array()};
-	struct err e = {0};
-	json_t *reply;
-
-	if (run_batch(&b, json_object_get(call_params(c), "commands"), &e) < 0) {
-		json_decref(b.notes);
-		json_decref(b.names);
-		call_fail(c, &e);
-	} else {
-		reply = json_pack("{s:o, s:o}", "names", b.names, "notes", b.notes);
-		call_reply(c, reply, false);
-	}
-	free(b.items);
+	change_props(d, c, change_edit_reset);
 }

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Many changes as one transaction: stages them in the world, and takes them out again when one cannot be.
+ * What one change is, change.c says. */
+#include "vnicd/change.h"
+
+#include "vnicd/change_build.h"
+#include "vnicd/check.h"
+#include "vnicd/request.h"
+#include "vnicd/save.h"
+#include "vnicd/session.h"
+#include "vnicd/want.h"
+
+#include <errno.h>
+#include <linux/if_arp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Batch: the world is changed command by command, so that each is checked against what those before it make;
+ * then all is done at once. Whatever fails, the world goes back to what it was.
+ */
+
+struct batch {
+	struct daemon *d;
+	struct change *items;
+	size_t count, room;
+	json_t *notes, *names;
+};
+
+static int push_change(struct batch *b, struct change c, struct err *e)
+{
+	if (b->count == b->room) {
+		size_t room = b->room ? 2 * b->room : 64;
+		struct change *more = reallocarray(b->items, room, sizeof(*more));
+
+		if (!more)
+			return err_nomem(e);
+		b->items = more;
+		b->room = room;
+	}
+	c.staged = true;
+	b->items[b->count++] = c;
+	if (c.new)
+		c.new->staged = (unsigned)b->count;
+	return 0;
+}
+
+/* A link that VNICs can be put over while the new etherstub itself is not there yet. */
+static int stand_in(struct daemon *d, const struct vlink *stub)
+{
+	struct sys_link l = {.ifindex = -(int)stub->s.n, .type = ARPHRD_ETHER, .mtu = want_mtu(d, stub)};
+
+	memcpy(l.name, stub->s.name, sizeof(l.name));
+	snprintf(l.kind, sizeof(l.kind), "bridge");
+	snprintf(l.alias, sizeof(l.alias), "vnicd:%s:%u", store_uuid(d->store), stub->s.n);
+	return slink_put(d, &l);
+}
+
+/* What goes and has v's name or MAC must be gone before v comes. */
+static void hurry(struct batch *b, const struct vlink *v)
+{
+	for (size_t i = 0; i < b->count; i++) {
+		struct change *c = &b->items[i];
+
+		if (c->old && !c->new &&
+		    (!strcmp(c->old->s.name, v->s.name) || mac_equal(c->old->s.mac, v->s.mac)))
+			c->early = true;
+	}
+}
+
+/* Takes over v. */
+static int stage_new(struct batch *b, struct vlink *v, struct err *e)
+{
+	int r = save_number(b->d, v, e);
+
+	if (r == 0)
+		r = push_change(b, (struct change){.new = v}, e);
+	if (r < 0) {
+		vlink_free(v);
+		return r;
+	}
+	hurry(b, v);
+	world_add(b->d, v);
+	return v->s.class == CLASS_ETHERSTUB && stand_in(b->d, v) < 0 ? err_nomem(e) : 0;
+}
+
+static int stage_create_vnic(struct batch *b, const json_t *params, struct err *e)
+{
+	struct vlink *v = vlink_new();
+	struct slink *parent;
+	int r;
+
+	if (!v)
+		return err_nomem(e);
+	v->s.class = CLASS_VNIC;
+	v->s.down = json_is_true(json_object_get(params, "down"));
+	r = change_build_vnic(b->d, params, v, &parent, e);
+	if (r < 0) {
+		vlink_free(v);
+		return r;
+	}
+	change_note_place(b->d, v, b->notes);
+	if (!parent->above)
+		change_note_driver(parent, b->notes);
+	if (!change_text(params, "name"))
+		json_array_append_new(b->names, json_string(v->s.name));
+	return stage_new(b, v, e);
+}
+
+static int stage_create_stub(struct batch *b, const json_t *params, struct err *e)
+{
+	struct vlink *v = vlink_new();
+	int r;
+
+	if (!v)
+		return err_nomem(e);
+	v->s.class = CLASS_ETHERSTUB;
+	r = change_build_stub(b->d, params, v, e);
+	if (r < 0) {
+		vlink_free(v);
+		return r;
+	}
+	return stage_new(b, v, e);
+}
+
+static int stage_delete(struct batch *b, struct vlink *v, struct err *e)
+{
+	struct change *c = v->staged ? &b->items[v->staged - 1] : NULL;
+	int r = c ? 0 : push_change(b, (struct change){.old = v}, e);
+
+	if (r < 0)
+		return r;
+	world_take(b->d, v);
+	if (!c)
+		return 0;
+	slink_drop(b->d, -(int)v->s.n);
+	c->new = vlink_free(v);
+	return 0;
+}
+
+static int stage_deletes(struct batch *b, const json_t *params, enum link_class class, struct err *e)
+{
+	const json_t *names = json_object_get(params, "names");
+	struct vlink *v;
+	json_t *n;
+	size_t i;
+	int r = json_array_size(names) ? 0 : err_user(e, -EINVAL, "names", "name what to delete");
+
+	for (i = 0; r == 0 && i < json_array_size(names); i++) {
+		n = json_array_get(names, i);
+		r = change_deletable(b->d, json_string_value(n), class, &v, e);
+		if (r == 0)
+			r = stage_delete(b, v, e);
+	}
+	return r;
+}
+
+static int stage_delete_vnic(struct batch *b, const json_t *params, struct err *e)
+{
+	return stage_deletes(b, params, CLASS_VNIC, e);
+}
+
+static int stage_delete_stub(struct batch *b, const json_t *params, struct err *e)
+{
+	return stage_deletes(b, params, CLASS_ETHERSTUB, e);
+}
+
+static int replace_staged(struct batch *b, struct change *change, struct err *e)
+{
+	struct change *c = change->old->staged ? &b->items[change->old->staged - 1] : NULL;
+	int r = c ? 0 : push_change(b, *change, e);
+
+	if (r < 0)
+		return r;
+	world_take(b->d, change->old);
+	world_add(b->d, change->new);
+	if (change->new->s.class == CLASS_ETHERSTUB && slink_find(b->d, -(int)change->new->s.n))
+		r = stand_in(b->d, change->new) < 0 ? err_nomem(e) : 0;
+	if (c) {
+		vlink_free(change->old);
+		c->new = change->new;
+	}
+	return r;
+}
+
+/* Takes over what was built, or not with r. */
+static int stage_change(struct batch *b, struct change change, int r, struct err *e)
+{
+	if (r == 0 && !change.old->staged && change.old->s.class == CLASS_VNIC &&
+	    !change_is_there(b->d, change.old))
+		r = err_user(e, -EAGAIN, change.old->s.name,
+			     "it is not there now: change it by a command of its own");
+	if (r == 0)
+		r = replace_staged(b, &change, e);
+	else
+		vlink_free(change.new);
+	return r;
+}
+
+static int stage_props(struct batch *b, const json_t *params, edit_fn *edit, struct err *e)
+{
+	struct change change = {0};
+	int r = change_build(b->d, params, edit, &change, b->notes, e);
+
+	return stage_change(b, change, r, e);
+}
+
+/* A name that another link of the batch still has is free in time only when that link's turn comes first. */
+static int check_turn(struct batch *b, const struct change *rename, struct err *e)
+{
+	size_t turn = rename->old->staged ? rename->old->staged - 1 : b->count;
+
+	for (size_t i = turn + 1; i < b->count; i++)
+		if (b->items[i].old && !strcmp(b->items[i].old->s.name, rename->new->s.name))
+			return err_user(e, -EBUSY, rename->old->s.name,
+					"%s becomes free later in this batch than %s is first named: "
+					"rename it by another command",
+					rename->new->s.name, rename->old->s.name);
+	hurry(b, rename->new);
+	return 0;
+}
+
+static int stage_rename(struct batch *b, const json_t *params, struct err *e)
+{
+	struct change change = {0};
+	int r = change_build_rename(b->d, params, &change, b->notes, e);
+
+	if (r == 0)
+		r = check_turn(b, &change, e);
+	return stage_change(b, change, r, e);
+}
+
+static int stage_set(struct batch *b, const json_t *params, struct err *e)
+{
+	return stage_props(b, params, change_edit_set, e);
+}
+
+static int stage_reset(struct batch *b, const json_t *params, struct err *e)
+{
+	return stage_props(b, params, change_edit_reset, e);
+}
+
+static const struct {
+	const char *method;
+	int (*fn)(struct batch *b, const json_t *params, struct err *e);
+} stages[] = {
+	{"CreateVnic", stage_create_vnic},      {"DeleteVnic", stage_delete_vnic},
+	{"CreateEtherstub", stage_create_stub}, {"DeleteEtherstub", stage_delete_stub},
+	{"RenameLink", stage_rename},           {"SetLinkprop", stage_set},
+	{"ResetLinkprop", stage_reset},
+};
+
+static int stage_one(struct batch *b, const json_t *command, struct err *e)
+{
+	const char *method = change_text(command, "method");
+	json_t *params = json_object_get(command, "parameters");
+	const char *bad;
+
+	for (size_t i = 0; method && json_is_object(params) && i < sizeof(stages) / sizeof(*stages); i++) {
+		if (strcmp(stages[i].method, method) != 0)
+			continue;
+		bad = request_bad_param(method, params);
+		return bad ? err_user(e, -EINVAL, bad, "not a parameter of %s", method)
+			   : stages[i].fn(b, params, e);
+	}
+	return err_user(e, -EINVAL, NULL, "not a command for a batch");
+}
+
+/* An error gets the line it comes from. */
+static void name_line(struct err *e, json_int_t line)
+{
+	char text[sizeof(e->text)];
+
+	err_str(e, text, sizeof(text));
+	memcpy(e->text, text, sizeof(text));
+	snprintf(e->object, sizeof(e->object), "line %lld", (long long)line);
+}
+
+static int stage_all(struct batch *b, const json_t *commands, struct err *e)
+{
+	json_t *command;
+	size_t i;
+
+	json_array_foreach (commands, i, command) {
+		int r = stage_one(b, command, e);
+
+		if (r < 0) {
+			name_line(e, json_integer_value(json_object_get(command, "line")));
+			return r;
+		}
+	}
+	return 0;
+}
+
+static void unstage(struct batch *b)
+{
+	for (size_t i = b->count; i-- > 0;) {
+		struct change *c = &b->items[i];
+
+		if (c->new) {
+			world_take(b->d, c->new);
+			slink_drop(b->d, -(int)c->new->s.n);
+			vlink_free(c->new);
+		}
+		if (c->old)
+			world_put_back(b->d, c->old);
+	}
+}
+
+/* What was made and deleted again in one batch is no change. */
+static void drop_nothings(struct batch *b)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < b->count; i++)
+		if (b->items[i].old || b->items[i].new)
+			b->items[kept++] = b->items[i];
+	b->count = kept;
+}
+
+static int run_batch(struct batch *b, const json_t *commands, struct err *e)
+{
+	int r = store_begin(b->d->store, e);
+
+	if (r < 0)
+		return r;
+	r = stage_all(b, commands, e);
+	drop_nothings(b);
+	if (r < 0 || !b->count)
+		store_rollback(b->d->store);
+	else
+		r = reconcile_batch(b->d, b->items, b->count, e);
+	if (r < 0)
+		unstage(b);
+	return r;
+}
+
+void change_batch(struct daemon *d, struct call *c)
+{
+	struct batch b = {.d = d, .notes = json_array(), .names = json_array()};
+	struct err e = {0};
+	json_t *reply;
+
+	if (run_batch(&b, json_object_get(call_params(c), "commands"), &e) < 0) {
+		json_decref(b.notes);
+		json_decref(b.names);
+		call_fail(c, &e);
+	} else {
+		reply = json_pack("{s:o, s:o}", "names", b.names, "notes", b.notes);
+		call_reply(c, reply, false);
+	}
+	free(b.items);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What single changes and batches share: from parameters to a checked change that is not carried out. Does
+ * nothing to kernel or store but give a parent its row. */
+#pragma once
+
+#include "vnicd/reconcile.h"
+
+#include <jansson.h>
+
+/* A parameter that is a text; NULL for none, and for an empty one: varlink clients send both. */
+const char *change_text(const json_t *params, const char *key);
+/* Adds to notes what the user should know of where v is. */
+void change_note_place(struct daemon *d, const struct vlink *v, json_t *notes);
+/* ... and of its parent's driver. */
+void change_note_driver(const struct slink *parent, json_t *notes);
+/* Fills v from the parameters of CreateVnic or CreateEtherstub, and checks it. */
+int change_build_vnic(struct daemon *d, const json_t *c, struct vlink *v, struct slink **ret_parent,
+		      struct err *e);
+int change_build_stub(struct daemon *d, const json_t *c, struct vlink *v, struct err *e);
+/* The link of this class called name, if it can be deleted now. */
+int change_deletable(struct daemon *d, const char *name, enum link_class class, struct vlink **ret,
+		     struct err *e);
+
+/* Changes props of v by list; temp: until the next boot. */
+typedef int edit_fn(struct vlink *v, const json_t *list, bool temp, struct err *e);
+/* ret->new is a copy of the link with the change made and checked; it is the caller's, also on failure. */
+int change_build(struct daemon *d, const json_t *c, edit_fn *edit, struct change *ret, json_t *notes,
+		 struct err *e);
+int change_build_rename(struct daemon *d, const json_t *c, struct change *ret, json_t *notes, struct err *e);
+/* Edits for change_build(). */
+int change_edit_set(struct vlink *v, const json_t *list, bool temp, struct err *e);
+int change_edit_reset(struct vlink *v, const json_t *list, bool temp, struct err *e);
+/* Is v's link in the kernel now? */
+bool change_is_there(struct daemon *d, struct vlink *v);
