@@ -4,7 +4,10 @@
 #include "lib/cli/props.h"
 #include "vnicadm/vnicadm.h"
 
+#include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <strings.h>
 
 /* -p as {name, value} rows, NULL without -p. */
@@ -16,11 +19,29 @@ static int given_props(const struct cli *cli, json_t **ret, struct err *e)
 	return 0;
 }
 
-static json_t *vnic_params(const struct cli *cli, json_t *props)
+/* -v: NULL without it. False when it is no number; whether it is a VLAN's the daemon says. */
+static bool given_vid(const struct cli *cli, json_t **ret)
 {
-	return json_pack("{s:s, s:s*, s:s*, s:s*, s:o*, s:o*, s:o*}", "link", cli->value['l'], "name",
+	const char *text = cli->value['v'];
+	char *end = NULL;
+	long vid;
+
+	*ret = NULL;
+	if (!text)
+		return true;
+	errno = 0;
+	vid = strtol(text, &end, 10);
+	if (!isdigit((unsigned char)text[0]) || *end || errno)
+		return false;
+	*ret = json_integer(vid);
+	return true;
+}
+
+static json_t *vnic_params(const struct cli *cli, json_t *vid, json_t *props)
+{
+	return json_pack("{s:s, s:s*, s:s*, s:s*, s:o*, s:o*, s:o*, s:o*}", "link", cli->value['l'], "name",
 			 cli->nargs ? cli->args[0] : NULL, "mac", cli->value['m'], "prefix", cli->value['r'],
-			 "down", given(cli, 'd'), "temporary", given(cli, 't'), "props", props);
+			 "vid", vid, "down", given(cli, 'd'), "temporary", given(cli, 't'), "props", props);
 }
 
 static bool fixed_mac(const char *mac)
@@ -30,15 +51,17 @@ static bool fixed_mac(const char *mac)
 
 int create_vnic(struct cli *cli)
 {
-	json_t *props, *reply;
+	json_t *props, *vid, *reply;
 	struct err e;
 
+	if (!given_vid(cli, &vid))
+		return verb_usage(cli, "-v %s is not a VLAN's number: give 1 to 4094", cli->value['v']);
 	if (cli->value['r'] && fixed_mac(cli->value['m']))
 		return verb_usage(cli, "-r PREFIX is for random addresses: leave it out with -m %s",
 				  cli->value['m']);
 	if (given_props(cli, &props, &e))
 		return die(&e);
-	if (verb_call(cli, "CreateVnic", vnic_params(cli, props), &reply, &e))
+	if (verb_call(cli, "CreateVnic", vnic_params(cli, vid, props), &reply, &e))
 		return die(&e);
 	if (!cli->nargs && !cli->batch)
 		printf("%s\n", json_string_value(json_object_get(reply, "name")));

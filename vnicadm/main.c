@@ -35,6 +35,7 @@ static const struct flag create_vnic_flags[] = {
 	FLAG_TEMPORARY,
 	{.letter = 'm', .name = "mac-address", .value = "MAC", .help = "auto, random or an address"},
 	{.letter = 'r', .name = "mac-prefix", .value = "PREFIX", .help = "first bytes of a random address"},
+	{.letter = 'v', .name = "vlan-id", .value = "VID", .help = "on the VLAN VID of that link, 1 to 4094"},
 	FLAG_PROPS,
 	{0},
 };
@@ -104,7 +105,7 @@ static const struct verb verbs[] = {
 	 .most = 1,
 	 .run = show_phys},
 	{.name = "create-vnic",
-	 .usage = "-l LINK [-d] [-t] [-m auto|random|MAC] [-r PREFIX] [-p PROP=VAL[,...]]... [NAME]",
+	 .usage = "-l LINK [-d] [-t] [-m auto|random|MAC] [-r PREFIX] [-v VID] [-p PROP=VAL[,...]]... [NAME]",
 	 .help = "Make a VNIC over a link or etherstub; without NAME, take the next free vnicN and print it",
 	 .flags = create_vnic_flags,
 	 .operand = "NAME",

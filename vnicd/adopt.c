@@ -80,8 +80,9 @@ static void seen_in(struct daemon *d, struct vlink *v, const struct port *port, 
 	if (class != v->s.class || v->seen)
 		return;
 	v->seen = true;
-	if (class == CLASS_ETHERSTUB) {
+	if (class != CLASS_VNIC) {
 		observe_place(d, v, port->ifindex);
+		observe_below(d, v);
 		return;
 	}
 	v->moved = strcmp(port->zone, prop_zone(&v->props)) != 0;
@@ -125,7 +126,9 @@ static void unmarked(struct adopt *a, const struct intent *i, const char *name)
 
 	if (observe_find(a->d, i->zone, name, &l, NULL) < 0 || l.group != GROUP_LIVE || l.alias[0])
 		return;
-	o.class = strcmp(l.kind, "macvlan") != 0 ? CLASS_ETHERSTUB : CLASS_VNIC;
+	o.class = !strcmp(l.kind, "macvlan") ? CLASS_VNIC
+		  : !strcmp(l.kind, "vlan")  ? CLASS_VLAN
+					     : CLASS_ETHERSTUB;
 	if (o.class == CLASS_VNIC && !mac_equal(l.mac, i->mac))
 		return;
 	memcpy(o.port.name, l.name, sizeof(o.port.name));

@@ -39,7 +39,7 @@ static enum trouble missing(const struct daemon *d, const struct vlink *v, const
 	char over[IFNAMSIZ];
 	struct err e = {0};
 
-	if (v->s.class == CLASS_VNIC && !parent) {
+	if (v->s.class != CLASS_ETHERSTUB && !parent) {
 		snprintf(why, size, "its parent %s is not there", vlink_over(d, v, over));
 		return TROUBLE_WAITING;
 	}

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <utlist.h>
 
 /*
  * Batch: the world is changed command by command, so that each is checked against what those before it make;
@@ -26,6 +27,7 @@ struct batch {
 	struct change *items;
 	size_t count, room;
 	json_t *notes, *names;
+	bool all_names;  /* names also those that were given */
 	unsigned beside; /* VNICs in their parents' namespaces */
 };
 
@@ -47,13 +49,13 @@ static int push_change(struct batch *b, struct change c, struct err *e)
 	return 0;
 }
 
-/* A link that VNICs can be put over while the new etherstub itself is not there yet. */
+/* A link that VNICs can be put over while the new etherstub or VLAN itself is not there yet. */
 static int stand_in(struct daemon *d, const struct vlink *stub)
 {
 	struct sys_link l = {.ifindex = -(int)stub->s.n, .type = ARPHRD_ETHER, .mtu = want_mtu(d, stub)};
 
 	memcpy(l.name, stub->s.name, sizeof(l.name));
-	snprintf(l.kind, sizeof(l.kind), "bridge");
+	snprintf(l.kind, sizeof(l.kind), stub->s.class == CLASS_VLAN ? "vlan" : "bridge");
 	snprintf(l.alias, sizeof(l.alias), "vnicd:%s:%u", store_uuid(d->store), stub->s.n);
 	return slink_put(d, &l);
 }
@@ -83,10 +85,60 @@ static int stage_new(struct batch *b, struct vlink *v, struct err *e)
 	}
 	hurry(b, v);
 	world_add(b->d, v);
-	return v->s.class == CLASS_ETHERSTUB && stand_in(b->d, v) < 0 ? err_nomem(e) : 0;
+	return v->s.class != CLASS_VNIC && stand_in(b->d, v) < 0 ? err_nomem(e) : 0;
 }
 
-static int stage_create_vnic(struct batch *b, const json_t *params, struct err *e)
+static struct vlink *find_vlan(const struct slink *parent, uint16_t vid)
+{
+	struct vlink *v;
+
+	DL_FOREACH (parent->above, v)
+		if (v->s.class == CLASS_VLAN && v->s.vid == vid)
+			return v;
+	return NULL;
+}
+
+static int stage_vlan(struct batch *b, struct slink *parent, uint16_t vid, struct vlink **ret, struct err *e)
+{
+	int r;
+
+	*ret = find_vlan(parent, vid);
+	if (*ret)
+		return 0;
+	*ret = vlink_new();
+	if (!*ret)
+		return err_nomem(e);
+	r = change_build_vlan(b->d, parent, vid, *ret, e);
+	if (r < 0) {
+		vlink_free(*ret);
+		return r;
+	}
+	return stage_new(b, *ret, e);
+}
+
+/* The same VNIC over the VLAN link, which is made if need be. */
+static int put_on_vlan(struct batch *b, const json_t *params, json_t **ret, struct err *e)
+{
+	const json_t *vid = json_object_get(params, "vid");
+	const char *link = change_text(params, "link");
+	struct slink *parent;
+	struct vlink *vlan;
+	int r;
+
+	*ret = json_copy((json_t *)params);
+	if (!vid || !link)
+		return 0;
+	r = check_vid(link, json_integer_value(vid), e);
+	if (r == 0)
+		r = check_parent(b->d, link, &parent, e);
+	if (r == 0)
+		r = stage_vlan(b, parent, (uint16_t)json_integer_value(vid), &vlan, e);
+	if (r == 0)
+		json_object_set_new(*ret, "link", json_string(vlan->s.name));
+	return r;
+}
+
+static int stage_vnic(struct batch *b, const json_t *params, struct err *e)
 {
 	struct vlink *v = vlink_new();
 	struct slink *parent;
@@ -104,9 +156,20 @@ static int stage_create_vnic(struct batch *b, const json_t *params, struct err *
 	change_note_place(b->d, v, b->notes, &b->beside);
 	if (!parent->above)
 		change_note_driver(parent, b->notes);
-	if (!change_text(params, "name"))
+	if (b->all_names || !change_text(params, "name"))
 		json_array_append_new(b->names, json_string(v->s.name));
 	return stage_new(b, v, e);
+}
+
+static int stage_create_vnic(struct batch *b, const json_t *params, struct err *e)
+{
+	json_t *own;
+	int r = put_on_vlan(b, params, &own, e);
+
+	if (r == 0)
+		r = stage_vnic(b, own, e);
+	json_decref(own);
+	return r;
 }
 
 static int stage_create_stub(struct batch *b, const json_t *params, struct err *e)
@@ -140,6 +203,22 @@ static int stage_delete(struct batch *b, struct vlink *v, struct err *e)
 	return 0;
 }
 
+/* What is above a link for its VNICs' sake goes with the last of them. */
+static int stage_idle_vlan(struct batch *b, struct vlink *vlan, struct err *e)
+{
+	const struct slink *s = slink_by_name(b->d, vlan->s.name);
+
+	return s && s->above ? 0 : stage_delete(b, vlan, e);
+}
+
+static int stage_with_vlan(struct batch *b, struct vlink *v, struct err *e)
+{
+	struct vlink *vlan = vlink_vlan(b->d, v);
+	int r = stage_delete(b, v, e);
+
+	return r == 0 && vlan ? stage_idle_vlan(b, vlan, e) : r;
+}
+
 static int stage_deletes(struct batch *b, const json_t *params, enum link_class class, struct err *e)
 {
 	const json_t *names = json_object_get(params, "names");
@@ -152,7 +231,7 @@ static int stage_deletes(struct batch *b, const json_t *params, enum link_class 
 		n = json_array_get(names, i);
 		r = change_deletable(b->d, json_string_value(n), class, &v, e);
 		if (r == 0)
-			r = stage_delete(b, v, e);
+			r = stage_with_vlan(b, v, e);
 	}
 	return r;
 }
@@ -273,6 +352,8 @@ static void name_line(struct err *e, json_int_t line)
 {
 	char text[sizeof(e->text)];
 
+	if (!line)
+		return;
 	err_str(e, text, sizeof(text));
 	memcpy(e->text, text, sizeof(text));
 	snprintf(e->object, sizeof(e->object), "line %lld", (long long)line);
@@ -335,6 +416,33 @@ static int run_batch(struct batch *b, const json_t *commands, struct err *e)
 	if (r < 0)
 		unstage(b);
 	return r;
+}
+
+static void reply_alone(struct call *c, struct batch *b)
+{
+	json_t *name = json_array_get(b->names, 0), *reply = json_pack("{s:o}", "notes", b->notes);
+
+	if (name)
+		json_object_set(reply, "name", name);
+	json_decref(b->names);
+	call_reply(c, reply, false);
+}
+
+void change_alone(struct daemon *d, struct call *c, const char *method)
+{
+	struct batch b = {.d = d, .notes = json_array(), .names = json_array(), .all_names = true};
+	json_t *commands = json_pack("[{s:s, s:O}]", "method", method, "parameters", call_params(c));
+	struct err e = {0};
+
+	if (run_batch(&b, commands, &e) < 0) {
+		json_decref(b.notes);
+		json_decref(b.names);
+		call_fail(c, &e);
+	} else {
+		reply_alone(c, &b);
+	}
+	json_decref(commands);
+	free(b.items);
 }
 
 void change_batch(struct daemon *d, struct call *c)

@@ -195,7 +195,15 @@ int change_build_vnic(struct daemon *d, const json_t *c, struct vlink *v, struct
 	return r < 0 ? r : check_props(d, v, NULL, e);
 }
 
-void change_create_vnic(struct daemon *d, struct call *c)
+int change_build_vlan(struct daemon *d, struct slink *parent, uint16_t vid, struct vlink *v, struct err *e)
+{
+	v->s.class = CLASS_VLAN;
+	v->s.vid = vid;
+	check_vlan_name(d, parent, vid, v->s.name);
+	return set_parent(d, v, parent, e);
+}
+
+static void create_vnic(struct daemon *d, struct call *c)
 {
 	struct vlink *v = vlink_new();
 	struct slink *parent = NULL;
@@ -218,6 +226,15 @@ fail:
 	vlink_free(v);
 	json_decref(notes);
 	call_fail(c, &e);
+}
+
+/* One on a VLAN may need a VLAN link first. */
+void change_create_vnic(struct daemon *d, struct call *c)
+{
+	if (json_object_get(call_params(c), "vid"))
+		change_alone(d, c, "CreateVnic");
+	else
+		create_vnic(d, c);
 }
 
 int change_build_stub(struct daemon *d, const json_t *c, struct vlink *v, struct err *e)
@@ -290,6 +307,8 @@ int change_deletable(struct daemon *d, const char *name, enum link_class class, 
 				class == CLASS_VNIC ? "a VNIC" : "an etherstub");
 	if (!v)
 		return err_user(e, -ENODEV, name, "no such %s", class == CLASS_VNIC ? "VNIC" : "etherstub");
+	if (v->s.class == CLASS_VLAN)
+		return err_user(e, -EINVAL, name, "it is a VLAN link, and goes with the last VNIC on it");
 	if (v->s.class != class)
 		return err_user(e, -EINVAL, name, "it is %s: use %s",
 				v->s.class == CLASS_VNIC ? "a VNIC" : "an etherstub",
@@ -339,9 +358,27 @@ static void delete_all(struct daemon *d, struct call *c, enum link_class class)
 		reply_done(c, NULL, json_array());
 }
 
+static bool any_on_vlan(struct daemon *d, const json_t *names)
+{
+	struct vlink *v;
+	json_t *n;
+	size_t i;
+
+	json_array_foreach (names, i, n) {
+		v = json_is_string(n) ? vlink_find(d, json_string_value(n)) : NULL;
+		if (v && vlink_vlan(d, v))
+			return true;
+	}
+	return false;
+}
+
+/* The last one takes its VLAN link along. */
 void change_delete_vnic(struct daemon *d, struct call *c)
 {
-	delete_all(d, c, CLASS_VNIC);
+	if (any_on_vlan(d, json_object_get(call_params(c), "names")))
+		change_alone(d, c, "DeleteVnic");
+	else
+		delete_all(d, c, CLASS_VNIC);
 }
 
 void change_delete_etherstub(struct daemon *d, struct call *c)

@@ -14,3 +14,5 @@ void change_set_linkprop(struct daemon *d, struct call *c);
 void change_reset_linkprop(struct daemon *d, struct call *c);
 void change_rename_link(struct daemon *d, struct call *c);
 void change_batch(struct daemon *d, struct call *c);
+/* One command as a batch: for what takes more than one link. */
+void change_alone(struct daemon *d, struct call *c, const char *method);

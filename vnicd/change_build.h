@@ -9,8 +9,8 @@
 
 /* A parameter that is a text; NULL for none, and for an empty one: varlink clients send both. */
 const char *change_text(const json_t *params, const char *key);
-/* Adds to notes what the user should know of where v is; of many VNICs, which *count tells from 0 on, only of the
- * first, and for the others change_note_more() speaks in the end. */
+/* Adds to notes what the user should know of where v is; of many VNICs, which *count tells from 0 on, only of
+ * the first, and for the others change_note_more() speaks in the end. */
 void change_note_place(struct daemon *d, const struct vlink *v, json_t *notes, unsigned *count);
 void change_note_more(unsigned count, json_t *notes);
 /* ... and of its parent's driver. */
@@ -18,6 +18,8 @@ void change_note_driver(const struct slink *parent, json_t *notes);
 /* Fills v from the parameters of CreateVnic or CreateEtherstub, and checks it. */
 int change_build_vnic(struct daemon *d, const json_t *c, struct vlink *v, struct slink **ret_parent,
 		      struct err *e);
+/* A VLAN link over parent. */
+int change_build_vlan(struct daemon *d, struct slink *parent, uint16_t vid, struct vlink *v, struct err *e);
 int change_build_stub(struct daemon *d, const json_t *c, struct vlink *v, struct err *e);
 /* The link of this class called name, if it can be deleted now. */
 int change_deletable(struct daemon *d, const char *name, enum link_class class, struct vlink **ret,

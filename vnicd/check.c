@@ -47,6 +47,9 @@ int check_parent(struct daemon *d, const char *name, struct slink **ret, struct 
 	return r;
 }
 
+static const char *const class_words[] = {
+	[CLASS_VNIC] = "a VNIC", [CLASS_ETHERSTUB] = "an etherstub", [CLASS_VLAN] = "a VLAN link"};
+
 int check_new_name(struct daemon *d, const char *name, struct err *e)
 {
 	struct vlink *v;
@@ -58,7 +61,7 @@ int check_new_name(struct daemon *d, const char *name, struct err *e)
 	if (!v)
 		return 0;
 	return err_user(e, -EEXIST, name, "%s of that name exists: choose another, or delete it first",
-			v->s.class == CLASS_VNIC ? "a VNIC" : "an etherstub");
+			class_words[v->s.class]);
 }
 
 void check_next_name(struct daemon *d, char ret[IFNAMSIZ])
@@ -178,6 +181,26 @@ static int check_vnic_mtu(struct daemon *d, const struct vlink *v, struct err *e
 		return 0;
 	return err_user(e, -EINVAL, v->s.name, "parent %s has MTU %u, asked for %u", parent->l.name,
 			parent->l.mtu, mtu);
+}
+
+int check_vid(const char *link, long long vid, struct err *e)
+{
+	return vid >= 1 && vid <= 4094
+		       ? 0
+		       : err_user(e, -ERANGE, link, "VLAN %lld is out of range: 1 to 4094", vid);
+}
+
+void check_vlan_name(struct daemon *d, const struct slink *parent, uint16_t vid, char ret[IFNAMSIZ])
+{
+	char name[2 * IFNAMSIZ];
+	struct sys_link l;
+	unsigned i = 0;
+
+	snprintf(name, sizeof(name), "%s.%u", parent->l.name, vid);
+	while (strlen(name) >= IFNAMSIZ || vlink_find(d, name) || slink_by_name(d, name) ||
+	       observe_find(d, "", name, &l, NULL) == 0)
+		snprintf(name, sizeof(name), "vlan%u.%u", vid, i++);
+	memcpy(ret, name, strlen(name) + 1);
 }
 
 static int check_stub_mtu(struct daemon *d, const struct vlink *stub, struct err *e)

@@ -14,6 +14,10 @@ int check_new_name(struct daemon *d, const char *name, struct err *e);
 int check_rename(struct daemon *d, const struct vlink *v, const struct vlink *old, struct err *e);
 /* The lowest vnicN that is free. */
 void check_next_name(struct daemon *d, char ret[IFNAMSIZ]);
+/* Is vid a VLAN identifier? link: for errors. */
+int check_vid(const char *link, long long vid, struct err *e);
+/* A free name for a VLAN link: parent.vid, where that fits and is free. */
+void check_vlan_name(struct daemon *d, const struct slink *parent, uint16_t vid, char ret[IFNAMSIZ]);
 /* Picks or checks v's MAC: how is NULL, "auto", "random" or an address; prefix NULL or 1 to 5 bytes. */
 int check_mac(struct daemon *d, struct vlink *v, const char *how, const char *prefix, struct err *e);
 /* Another MAC for a link whose MAC nobody gave: the automatic one of this machine, or the first three bytes

@@ -58,7 +58,7 @@ static void key_for(struct daemon *d, const struct vlink *v, const char *zone, s
 	memcpy(key->port.name, v->s.name, sizeof(key->port.name));
 	if (!strcmp(zone, vlink_zone(v)))
 		key->port.ifindex = v->at.ifindex;
-	if (parent && v->s.class == CLASS_VNIC) {
+	if (parent) {
 		memcpy(key->parent.name, parent->l.name, sizeof(key->parent.name));
 		key->parent.ifindex = parent->l.ifindex;
 	}

@@ -119,7 +119,7 @@ int parent_check(const struct daemon *d, const struct sys_link *l, struct err *e
 	if (v && class == CLASS_VNIC)
 		return err_user(e, -EOPNOTSUPP, l->name, "a VNIC over a VNIC is not possible: use -l %s",
 				vlink_over(d, v, over));
-	if (v && class == CLASS_ETHERSTUB)
+	if (v && (class == CLASS_ETHERSTUB || class == CLASS_VLAN))
 		return 0;
 	if (l->flags & IFF_LOOPBACK)
 		return err_user(e, -EOPNOTSUPP, l->name, "the loopback link carries no Ethernet frames");

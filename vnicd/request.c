@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#define PARAMS_MAX 8
+#define PARAMS_MAX 9
 
 static const struct method {
 	const char *name;
@@ -28,6 +28,7 @@ static const struct method {
 	  {"name", JSON_STRING},
 	  {"mac", JSON_STRING},
 	  {"prefix", JSON_STRING},
+	  {"vid", JSON_INTEGER},
 	  {"down", JSON_TRUE},
 	  {"temporary", JSON_TRUE},
 	  {"props", JSON_ARRAY}}},

@@ -341,6 +341,14 @@ static const char *mac_type_word(const struct vlink *v)
 	return v->s.mac_type == MAC_FIXED ? "fixed" : "random";
 }
 
+static void set_vid(struct daemon *d, json_t *o, const struct vlink *v)
+{
+	const struct vlink *vlan = vlink_vlan(d, v);
+
+	if (vlan)
+		set_int(o, "vid", vlan->s.vid);
+}
+
 static json_t *vnic_row(struct daemon *d, struct vlink *v)
 {
 	char over[IFNAMSIZ], mac[18], bandwidth[128], zone[ZONE_MAX];
@@ -352,6 +360,7 @@ static json_t *vnic_row(struct daemon *d, struct vlink *v)
 		      mac_str(v->s.mac, mac), "mtu", (json_int_t)(s.there ? s.l.mtu : want_mtu(d, v)),
 		      "state", s.state);
 	set_str(o, "over", vlink_over(d, v, over));
+	set_vid(d, o, v);
 	set_str(o, "bandwidth", prop_bandwidth(&v->props, bandwidth, sizeof(bandwidth)));
 	set_caps(d, o, v);
 	set_speed(d, o, v);
@@ -370,6 +379,7 @@ static json_t *kept_vnic_row(struct daemon *d, struct vlink *v)
 			      mac_str(v->s.mac, mac));
 
 	set_str(o, "over", vlink_over(d, v, over));
+	set_vid(d, o, v);
 	set_str(o, "bandwidth", prop_bandwidth(&v->kept, bandwidth, sizeof(bandwidth)));
 	if (prop_mtu(&v->kept))
 		set_int(o, "mtu", prop_mtu(&v->kept));

@@ -29,6 +29,7 @@ enum sql {
 	S_LINK_PUT,
 	S_LINK_DEL,
 	S_LINK_OLD_BOOTS,
+	S_LINK_IDLE_VLANS,
 	S_IDENT_GET,
 	S_IDENT_FIND,
 	S_IDENT_ADD,
@@ -57,15 +58,17 @@ static const char *const sql_text[S_COUNT] = {
 	[S_BEGIN] = "BEGIN IMMEDIATE",
 	[S_COMMIT] = "COMMIT",
 	[S_LINKS] = "SELECT n, class, name, ifnull(parent, 0), ifnull(over, 0), mac_type, mac, down, boot <> "
-		    "'' FROM link"
+		    "'', vid FROM link"
 		    " ORDER BY n",
-	[S_LINK_ADD] = "INSERT INTO link (class, name, parent, over, mac_type, mac, down, boot)"
-		       " VALUES (?2, ?3, nullif(?4, 0), nullif(?5, 0), ?6, ?7, ?8, ?9)",
-	[S_LINK_PUT] = "INSERT INTO link (n, class, name, parent, over, mac_type, mac, down, boot)"
-		       " VALUES (?1, ?2, ?3, nullif(?4, 0), nullif(?5, 0), ?6, ?7, ?8, ?9)"
+	[S_LINK_ADD] = "INSERT INTO link (class, name, parent, over, mac_type, mac, down, boot, vid)"
+		       " VALUES (?2, ?3, nullif(?4, 0), nullif(?5, 0), ?6, ?7, ?8, ?9, ?10)",
+	[S_LINK_PUT] = "INSERT INTO link (n, class, name, parent, over, mac_type, mac, down, boot, vid)"
+		       " VALUES (?1, ?2, ?3, nullif(?4, 0), nullif(?5, 0), ?6, ?7, ?8, ?9, ?10)"
 		       " ON CONFLICT (n) DO UPDATE SET class = ?2, name = ?3, parent = nullif(?4, 0),"
 		       " over = nullif(?5, 0), mac_type = ?6, mac = ?7, down = ?8, boot = ?9",
 	[S_LINK_OLD_BOOTS] = "DELETE FROM link WHERE boot <> '' AND boot <> ?1",
+	[S_LINK_IDLE_VLANS] =
+		"DELETE FROM link WHERE vid > 0 AND n NOT IN (SELECT over FROM link WHERE over IS NOT NULL)",
 	[S_LINK_DEL] = "DELETE FROM link WHERE n = ?1",
 	[S_IDENT_GET] = "SELECT bus, perm_mac, name FROM ident WHERE id = ?1",
 	/* Both alike is better than the bus address alone, and that is better than the MAC address alone. */
@@ -103,7 +106,8 @@ static const char *const sql_text[S_COUNT] = {
 };
 
 /* Words on disk, so that an enum may change its order. */
-static const char *const class_words[] = {[CLASS_VNIC] = "vnic", [CLASS_ETHERSTUB] = "etherstub"};
+static const char *const class_words[] = {
+	[CLASS_VNIC] = "vnic", [CLASS_ETHERSTUB] = "etherstub", [CLASS_VLAN] = "etherstub"};
 static const char *const mac_type_words[] = {
 	[MAC_AUTO] = "auto", [MAC_RANDOM] = "random", [MAC_FIXED] = "fixed"};
 static const char *const counter_words[CTR_COUNT] = {
@@ -319,6 +323,8 @@ static int drop_old_boots(struct store *s, struct err *e)
 		return err_sys(e, r, NULL, "cannot read this boot's id: %s", strerror(-r));
 	snprintf(s->boot, sizeof(s->boot), SD_ID128_UUID_FORMAT_STR, SD_ID128_FORMAT_VAL(id));
 	r = sql_run(s, sql_bind(s, S_LINK_OLD_BOOTS, "t", s->boot), e);
+	if (r == 0)
+		r = sql_run(s, s->stmt[S_LINK_IDLE_VLANS], e);
 	return r < 0 ? r : sql_run(s, sql_bind(s, S_PROP_OLD_BOOTS, "t", s->boot), e);
 }
 
@@ -411,7 +417,10 @@ static void read_link(sqlite3_stmt *stmt, struct store_link *l)
 		.mac = column_mac(stmt, 6),
 		.down = sqlite3_column_int(stmt, 7),
 		.temp = sqlite3_column_int(stmt, 8),
+		.vid = (uint16_t)sqlite3_column_int(stmt, 9),
 	};
+	if (l->vid)
+		l->class = CLASS_VLAN;
 	snprintf(l->name, sizeof(l->name), "%s", column_text(stmt, 2));
 }
 
@@ -434,10 +443,10 @@ int store_links(struct store *s, int (*cb)(const struct store_link *l, void *arg
 int store_link_put(struct store *s, struct store_link *l, struct err *e)
 {
 	int r = sql_run(s,
-			sql_bind(s, l->n ? S_LINK_PUT : S_LINK_ADD, "ittiitmit", (int64_t)l->n,
+			sql_bind(s, l->n ? S_LINK_PUT : S_LINK_ADD, "ittiitmiti", (int64_t)l->n,
 				 class_words[l->class], l->name, (int64_t)l->parent_row, (int64_t)l->over,
 				 mac_type_words[l->mac_type], &l->mac, (int64_t)l->down,
-				 l->temp ? s->boot : ""),
+				 l->temp ? s->boot : "", (int64_t)l->vid),
 			e);
 
 	if (r == -EEXIST)

@@ -29,7 +29,8 @@ struct store_link {
 	enum link_class class;
 	char name[IFNAMSIZ];
 	uint32_t parent_row; /* row of a struct ident, or 0 */
-	uint32_t over;       /* n of the etherstub below, or 0 */
+	uint32_t over;       /* n of the etherstub or VLAN below, or 0 */
+	uint16_t vid;        /* VLAN */
 	enum mac_type mac_type;
 	struct mac mac;
 	bool down; /* created with -d */

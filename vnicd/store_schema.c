@@ -93,11 +93,21 @@ static int third(sqlite3 *db, const char *path, struct err *e)
 		   e);
 }
 
+/* Version 4: an etherstub with a VLAN identifier is a VLAN link over a parent or etherstub. */
+static int fourth(sqlite3 *db, const char *path, struct err *e)
+{
+	return run(
+		db, path,
+		"ALTER TABLE link ADD COLUMN vid INTEGER NOT NULL DEFAULT 0 CHECK (vid BETWEEN 0 AND 4094)",
+		e);
+}
+
 /* migrations[i] makes schema version i + 1 of version i. */
 static int (*const migrations[])(sqlite3 *db, const char *path, struct err *e) = {
 	first,
 	second,
 	third,
+	fourth,
 };
 #define SCHEMA_VERSION ((int)(sizeof(migrations) / sizeof(migrations[0])))
 

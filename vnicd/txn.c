@@ -345,7 +345,7 @@ static int txn_apply(struct txn *t, struct err *e)
 /* What others of the request depend on, or what must be gone for them, is a chunk of its own. */
 static bool alone(const struct item *it)
 {
-	return it->c.early || txn_subject(&it->c)->s.class == CLASS_ETHERSTUB;
+	return it->c.early || txn_subject(&it->c)->s.class != CLASS_VNIC;
 }
 
 static size_t chunk_end(const struct txn *t, size_t from)
@@ -362,7 +362,7 @@ static void stub_stands(struct txn *t)
 {
 	struct item *it = &t->items[t->from];
 
-	if (it->c.old || it->want.class != CLASS_ETHERSTUB || !slink_find(t->d, -(int)it->want.n))
+	if (it->c.old || it->want.class == CLASS_VNIC || !slink_find(t->d, -(int)it->want.n))
 		return;
 	slink_drop(t->d, -(int)it->want.n);
 	observe_refresh(t->d, it->ifindex);

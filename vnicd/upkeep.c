@@ -62,10 +62,10 @@ void upkeep_reapply(struct daemon *d, struct call *c)
 	call_reply(c, json_pack("{s:o}", "failed", failed), false);
 }
 
-/* VNICs first: an etherstub's row cannot go while another points to it. */
+/* What is above first: a row cannot go while another points to it. */
 static size_t collect_all(struct daemon *d, struct change *changes)
 {
-	static const enum link_class order[] = {CLASS_VNIC, CLASS_ETHERSTUB};
+	static const enum link_class order[] = {CLASS_VNIC, CLASS_VLAN, CLASS_ETHERSTUB};
 	struct vlink *v, *next;
 	size_t n = 0;
 

@@ -55,7 +55,7 @@ uint32_t want_mtu(const struct daemon *d, const struct vlink *v)
 		return own ? own : STUB_MTU;
 	parent = vlink_parent(d, v);
 	if (!own)
-		own = v->s.over || !parent ? STUB_VNIC_MTU : parent->l.mtu;
+		own = !parent || (v->s.over && !vlink_vlan(d, v)) ? STUB_VNIC_MTU : parent->l.mtu;
 	/* A parent whose MTU went down takes its VNICs along; they come back when it does. */
 	return parent && parent->l.mtu < own ? parent->l.mtu : own;
 }
@@ -100,12 +100,15 @@ void want_node(const struct daemon *d, const struct vlink *v, const struct node 
 	ret->mtu = want_mtu(d, v);
 	if (v->s.class == CLASS_ETHERSTUB)
 		return;
-	snprintf(ret->kind, sizeof(ret->kind), "macvlan");
+	snprintf(ret->kind, sizeof(ret->kind), v->s.class == CLASS_VLAN ? "vlan" : "macvlan");
+	ret->vid = v->s.vid;
 	if (parent) {
 		memcpy(ret->parent.name, parent->l.name, sizeof(ret->parent.name));
 		ret->parent.ifindex = parent->l.ifindex;
 		ret->bc_queue = bc_queue_for(parent->vnics + !vlink_by_n(d, v->s.n));
 	}
+	if (v->s.class == CLASS_VLAN)
+		return;
 	node_ifb_name(v->s.n, ret->ifb_port.name);
 	want_iso(v, have, ret);
 	want_caps(ret, want_cap(v, false, speed), want_cap(v, true, speed), have);

@@ -65,7 +65,7 @@ static bool is_below(const struct daemon *d, const struct slink *s, const struct
 	if (!v->s.over)
 		return v->s.parent_row && is_ident(&s->l, &v->parent);
 	stub = vlink_of_sys(d, &s->l, &class);
-	return stub && stub->s.n == v->s.over && class == CLASS_ETHERSTUB;
+	return stub && stub->s.n == v->s.over && class != CLASS_IFB;
 }
 
 /* The name it had is the likeliest: all links are looked at only when that is another one's now. */
@@ -108,11 +108,16 @@ static void detach(struct daemon *d, struct vlink *v)
 	v->below = NULL;
 }
 
+static bool is_over(const struct vlink *v)
+{
+	return v->s.class != CLASS_ETHERSTUB;
+}
+
 void world_add(struct daemon *d, struct vlink *v)
 {
 	HASH_ADD(hh_n, d->by_n, s.n, sizeof(v->s.n), v);
 	HASH_ADD_KEYPTR(hh_name, d->by_name, v->s.name, strlen(v->s.name), v);
-	if (v->s.class == CLASS_VNIC)
+	if (is_over(v))
 		attach(d, v, find_below(d, v));
 }
 
@@ -128,7 +133,7 @@ void world_take(struct daemon *d, struct vlink *v)
 {
 	struct slink *below = v->below;
 
-	if (v->s.class == CLASS_VNIC)
+	if (is_over(v))
 		detach(d, v);
 	v->below = below;
 	if (v->dirty)
@@ -432,10 +437,20 @@ struct slink *vlink_own(const struct daemon *d, const struct vlink *v)
 	return s && vlink_of_sys(d, &s->l, &class) == v && class != CLASS_IFB ? s : NULL;
 }
 
+struct vlink *vlink_vlan(const struct daemon *d, const struct vlink *v)
+{
+	struct vlink *below = v->s.over ? vlink_by_n(d, v->s.over) : NULL;
+
+	return below && below->s.class == CLASS_VLAN ? below : NULL;
+}
+
 const char *vlink_over(const struct daemon *d, const struct vlink *v, char buf[IFNAMSIZ])
 {
-	struct slink *parent = vlink_parent(d, v);
+	const struct vlink *vlan = vlink_vlan(d, v);
+	struct slink *parent;
 
+	v = vlan ? vlan : v;
+	parent = vlink_parent(d, v);
 	buf[0] = '\0';
 	if (parent)
 		memcpy(buf, parent->l.name, IFNAMSIZ);

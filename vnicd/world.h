@@ -19,7 +19,7 @@ struct stream;
 /* Why a link is not as it was asked for; the STATE that show-link gives it. */
 enum trouble { TROUBLE_NONE, TROUBLE_LOST, TROUBLE_WAITING, TROUBLE_OVERRIDDEN };
 
-/* One VNIC or etherstub as asked for, with what is known about it beside the kernel. */
+/* One VNIC, etherstub or VLAN as asked for, with what is known about it beside the kernel. */
 struct vlink {
 	struct store_link s;
 	struct ident parent; /* of s.parent_row */
@@ -147,7 +147,10 @@ static inline struct slink *vlink_parent(const struct daemon *d, const struct vl
 }
 /* v's own link in the own namespace, also under another name; NULL when it is not there. */
 struct slink *vlink_own(const struct daemon *d, const struct vlink *v);
-/* The name of what v is over, as stored when it is not there; "" for an etherstub. */
+/* The VLAN link that v is over, or NULL. */
+struct vlink *vlink_vlan(const struct daemon *d, const struct vlink *v);
+/* The name of what v is over, as stored when it is not there; "" for an etherstub. For a VNIC of a VLAN, what
+ * that is over. */
 const char *vlink_over(const struct daemon *d, const struct vlink *v, char buf[IFNAMSIZ]);
 /* The vlink a link of the own namespace is, by its alias; NULL when it is none of ours. class: CLASS_IFB for
  * an ifb. */

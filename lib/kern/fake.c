@@ -107,7 +107,7 @@ static bool is_below(struct fake *f, int ifindex)
 		if (f->parents[i].ifindex == ifindex)
 			return true;
 	for (struct fake_node *i = f->nodes; i; i = i->next)
-		if (i->node.link && i->node.class == CLASS_ETHERSTUB && i->node.port.ifindex == ifindex)
+		if (i->node.link && i->node.class != CLASS_VNIC && i->node.port.ifindex == ifindex)
 			return true;
 	return false;
 }
@@ -513,7 +513,7 @@ static void lose_link(struct fake *f, struct node *n)
 
 	op_effect(&(struct op){.kind = OP_LINK_DEL, .on = ON_LINK, .to.n = n->n}, n);
 	n->prog = (struct prog){0};
-	if (n->class == CLASS_ETHERSTUB)
+	if (n->class != CLASS_VNIC)
 		lose_above(f, ifindex);
 }
 

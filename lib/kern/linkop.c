@@ -42,14 +42,21 @@ nla_put_failure:
 	return -ENOMEM;
 }
 
+static int put_vlan(struct nl_msg *msg, const struct node *n)
+{
+	NLA_PUT_U16(msg, IFLA_VLAN_ID, n->vid);
+	return 0;
+
+nla_put_failure:
+	return -ENOMEM;
+}
+
 static const struct kind {
 	const char *name;
 	int (*put)(struct nl_msg *msg, const struct node *n);
 } kinds[] = {
-	{.name = "macvlan", .put = put_macvlan},
-	{.name = "dummy"},
-	{.name = "bridge", .put = put_bridge},
-	{.name = "ifb"},
+	{.name = "macvlan", .put = put_macvlan}, {.name = "dummy"}, {.name = "bridge", .put = put_bridge},
+	{.name = "vlan", .put = put_vlan},       {.name = "ifb"},
 };
 
 /* libnl's own objects for these know neither switch of the bridge: the part that differs by kind is put here.
@@ -88,7 +95,8 @@ static int set_mac(struct rtnl_link *link, struct mac mac)
 
 /*
  * The group goes into the create message, so that a link is known as ours from its first moment. A bridge
- * without ports loses its carrier for good when it is given a MAC: it keeps the one the kernel gives it.
+ * without ports loses its carrier for good when it is given a MAC: it keeps the one the kernel gives it. So
+ * does a VLAN, whose address is its parent's.
  */
 static int fill(struct rtnl_link *link, const struct act *a, const char *kind, int parent)
 {
@@ -100,7 +108,7 @@ static int fill(struct rtnl_link *link, const struct act *a, const char *kind, i
 	rtnl_link_set_mtu(link, a->node->mtu);
 	if (parent)
 		rtnl_link_set_link(link, parent);
-	return strcmp(kind, "bridge") != 0 ? set_mac(link, a->node->mac) : 0;
+	return strcmp(kind, "bridge") != 0 && strcmp(kind, "vlan") != 0 ? set_mac(link, a->node->mac) : 0;
 }
 
 static int delete_index(struct act *a, int ifindex)
@@ -251,6 +259,23 @@ static int add_vnic(struct act *a)
 	return rc ? rc : create(a, "macvlan", parent);
 }
 
+static int add_vlan(struct act *a)
+{
+	const struct node *n = a->node;
+	int parent, rc = parent_ifindex(a, &parent);
+
+	rc = rc ? rc : create(a, "vlan", parent);
+	if (rc == -EOPNOTSUPP)
+		return err_user(a->e, rc, n->parent.name,
+				"VLAN %u cannot be had: this kernel has no VLAN links (8021q)", n->vid);
+	if (rc == -EEXIST)
+		return err_user(
+			a->e, rc, n->parent.name,
+			"VLAN %u is there already, on a link that is not vnicd's: use -l with that link",
+			n->vid);
+	return rc;
+}
+
 /* A dummy where the kernel can make one, else a bridge without ports: either carries macvlans. */
 static int add_etherstub(struct act *a)
 {
@@ -272,6 +297,8 @@ static int add_any(struct act *a)
 {
 	if (a->op->on == ON_IFB)
 		return create(a, "ifb", 0);
+	if (a->node->class == CLASS_VLAN)
+		return add_vlan(a);
 	return a->node->class == CLASS_ETHERSTUB ? add_etherstub(a) : add_vnic(a);
 }
 

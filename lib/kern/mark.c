@@ -46,10 +46,8 @@ static enum link_class class_of(const struct sys_link *l)
 		const char *kind;
 		enum link_class class;
 	} kinds[] = {
-		{"macvlan", CLASS_VNIC},
-		{"ifb", CLASS_IFB},
-		{"dummy", CLASS_ETHERSTUB},
-		{"bridge", CLASS_ETHERSTUB},
+		{"macvlan", CLASS_VNIC},     {"ifb", CLASS_IFB},   {"dummy", CLASS_ETHERSTUB},
+		{"bridge", CLASS_ETHERSTUB}, {"vlan", CLASS_VLAN},
 	};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)

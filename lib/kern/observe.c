@@ -38,6 +38,7 @@ static bool is_ours(struct look *l, const struct sys_link *s, bool ifb)
 		return false;
 	/* Others may have taken alias and MAC: by its number it is still the one that it was. */
 	return ifb || (l->key->class == CLASS_ETHERSTUB && strcmp(s->kind, "macvlan") != 0) ||
+	       (l->key->class == CLASS_VLAN && !strcmp(s->kind, "vlan")) ||
 	       (s->ifindex == known->ifindex && !strcmp(s->kind, "macvlan")) ||
 	       mac_equal(s->mac, l->key->mac);
 }
@@ -71,7 +72,9 @@ static int match_alias(const struct sys_link *s, void *arg)
 /* Somebody renamed it, and its number is not known: every link of its kind is looked at. */
 static int try_alias(struct look *l, struct nl_sock *sk)
 {
-	const char *kind = l->key->class == CLASS_VNIC ? "macvlan" : l->key->kind;
+	static const char *const kinds[] = {
+		[CLASS_VNIC] = "macvlan", [CLASS_VLAN] = "vlan", [CLASS_OTHER] = NULL};
+	const char *kind = kinds[l->key->class] ? kinds[l->key->class] : l->key->kind;
 	struct extack x;
 	int rc;
 
@@ -112,7 +115,7 @@ static void fill_parent(struct look *l)
 	struct link_view parent;
 	struct extack x;
 
-	if (!s->lower || l->key->class != CLASS_VNIC || s->lower == l->ret->parent.ifindex)
+	if (!s->lower || l->key->class == CLASS_ETHERSTUB || s->lower == l->ret->parent.ifindex)
 		return;
 	if (!link_get(l->r->rt, s->lower, NULL, &parent, &x))
 		fill_port(&l->ret->parent, &parent.sys);

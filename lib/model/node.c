@@ -16,6 +16,7 @@
 static const char *const class_names[] = {
 	[CLASS_VNIC] = "vnic",
 	[CLASS_ETHERSTUB] = "etherstub",
+	[CLASS_VLAN] = "vlan",
 	[CLASS_IFB] = "ifb",
 	[CLASS_OTHER] = "phys",
 };

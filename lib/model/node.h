@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * One VNIC or etherstub with everything in the kernel that hangs on it: the same struct says what is wanted
- * and what is seen, so that a plan is the difference of two nodes. Owns no memory, does no I/O.
+ * One VNIC, etherstub or VLAN with everything in the kernel that hangs on it: the same struct says what is
+ * wanted and what is seen, so that a plan is the difference of two nodes. Owns no memory, does no I/O.
  */
 #pragma once
 
@@ -20,7 +20,8 @@
 #define GROUP_LIVE      0x766e6963u            /* IFLA_GROUP of every link of ours ("vnic") */
 #define GROUP_DOOMED    0x766e6964u
 
-enum link_class { CLASS_VNIC, CLASS_ETHERSTUB, CLASS_IFB, CLASS_OTHER };
+/* CLASS_VLAN: a VLAN link of ours on a VNIC's parent, for all VNICs of one VID there. */
+enum link_class { CLASS_VNIC, CLASS_ETHERSTUB, CLASS_VLAN, CLASS_IFB, CLASS_OTHER };
 const char *link_class_str(enum link_class class);
 
 /* A link in a zone. zone "" is the daemon's own namespace. ifindex 0: not there, or not known yet. */
@@ -71,8 +72,9 @@ struct node {
 
 	bool link; /* the link itself is there */
 	struct port port;
-	char kind[IFNAMSIZ]; /* macvlan, dummy, bridge */
-	struct port parent;  /* VNIC: the link below, in the daemon's namespace */
+	char kind[IFNAMSIZ]; /* macvlan, dummy, bridge, vlan */
+	struct port parent;  /* VNIC, VLAN: the link below, in the daemon's namespace */
+	uint16_t vid;        /* VLAN */
 	struct mac mac;
 	uint32_t mtu;
 	uint32_t bc_queue; /* VNIC: frames of its parent's broadcast queue, asked for when it is made; 0

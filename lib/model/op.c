@@ -50,6 +50,7 @@ static void link_add(const struct op *op, struct node *n)
 	n->parent = to->parent;
 	n->mac = to->mac;
 	n->bc_queue = to->bc_queue;
+	n->vid = to->vid;
 	n->mtu = to->mtu;
 	n->up = n->marked = n->quiet = false;
 	n->tx = (struct tree){0};
