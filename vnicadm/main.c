@@ -12,6 +12,11 @@
 	{                                                           \
 		.letter = 'j', .name = "json", .help = "print JSON" \
 	}
+/* -p as in dladm; -c where -p is the property list. */
+#define FLAG_PARSABLE(c)                                                                       \
+	{                                                                                      \
+		.letter = (c), .name = "parsable", .help = "for scripts: FIELD:FIELD, with -o" \
+	}
 #define FLAG_PROPS                                                                                  \
 	{                                                                                           \
 		.letter = 'p', .name = "prop", .value = "PROP=VAL[,...]", .help = "set a property", \
@@ -39,8 +44,9 @@ static const struct flag create_vnic_flags[] = {
 	{0},
 };
 static const struct flag create_etherstub_flags[] = {FLAG_TEMPORARY, FLAG_PROPS, {0}};
-static const struct flag show_flags[] = {FLAG_FIELDS, FLAG_JSON, {0}};
-static const struct flag show_stub_flags[] = {FLAG_PERSISTENT, FLAG_FIELDS, FLAG_JSON, {0}};
+static const struct flag show_flags[] = {FLAG_FIELDS, FLAG_PARSABLE('p'), FLAG_JSON, {0}};
+static const struct flag show_stub_flags[] = {
+	FLAG_PERSISTENT, FLAG_FIELDS, FLAG_PARSABLE('p'), FLAG_JSON, {0}};
 static const struct flag show_link_flags[] = {
 	FLAG_PERSISTENT,
 	{.letter = 'a', .name = "all", .help = "vnicd's own ifb devices too"},
@@ -52,6 +58,7 @@ static const struct flag show_link_flags[] = {
 	 .count = true},
 	{.letter = 'r', .name = "rates", .help = "with -s -i: what happens in a second, not in an interval"},
 	FLAG_FIELDS,
+	FLAG_PARSABLE('p'),
 	FLAG_JSON,
 	{0},
 };
@@ -59,6 +66,7 @@ static const struct flag show_vnic_flags[] = {
 	FLAG_PERSISTENT,
 	{.letter = 'l', .name = "link", .value = "LINK", .help = "only VNICs over this link"},
 	FLAG_FIELDS,
+	FLAG_PARSABLE('p'),
 	FLAG_JSON,
 	{0},
 };
@@ -81,6 +89,7 @@ static const struct flag show_linkprop_flags[] = {
 	FLAG_PERSISTENT,
 	{.letter = 'p', .name = "prop", .value = "PROP[,...]", .help = "only these", .repeats = true},
 	FLAG_FIELDS,
+	FLAG_PARSABLE('c'),
 	FLAG_JSON,
 	{0},
 };
@@ -90,18 +99,20 @@ static const struct flag reset_all_flags[] = {{.letter = 'y', .name = "yes", .he
 /* The first one is what runs without operands. */
 static const struct verb verbs[] = {
 	{.name = "show-link",
-	 .usage = "[-a | -P] [-s [-i SECONDS [COUNT]] [-r]] [-o FIELD,...] [-j] [LINK...]",
+	 .usage = "[-a | -P] [-s [-i SECONDS [COUNT]] [-r]] [-o FIELD,...] [-p | -j] [LINK...]",
 	 .help = "List links, or their counters",
 	 .flags = show_link_flags,
 	 .operand = "LINK",
 	 .most = -1,
+	 .columns = link_columns,
 	 .run = show_link},
 	{.name = "show-phys",
-	 .usage = "[-o FIELD,...] [-j] [LINK]",
+	 .usage = "[-o FIELD,...] [-p | -j] [LINK]",
 	 .help = "List the links that VNICs can be made over",
 	 .flags = show_flags,
 	 .operand = "LINK",
 	 .most = 1,
+	 .columns = phys_columns,
 	 .run = show_phys},
 	{.name = "create-vnic",
 	 .usage = "-l LINK [-d] [-t] [-m auto|random|MAC] [-r PREFIX] [-p PROP=VAL[,...]]... [NAME]",
@@ -121,11 +132,12 @@ static const struct verb verbs[] = {
 	 .batch = true,
 	 .run = delete_vnic},
 	{.name = "show-vnic",
-	 .usage = "[-P] [-l LINK] [-o FIELD,...] [-j] [NAME]",
+	 .usage = "[-P] [-l LINK] [-o FIELD,...] [-p | -j] [NAME]",
 	 .help = "List VNICs",
 	 .flags = show_vnic_flags,
 	 .operand = "NAME",
 	 .most = 1,
+	 .columns = vnic_columns,
 	 .run = show_vnic},
 	{.name = "create-etherstub",
 	 .usage = "[-t] [-p PROP=VAL[,...]]... NAME",
@@ -146,11 +158,12 @@ static const struct verb verbs[] = {
 	 .batch = true,
 	 .run = delete_etherstub},
 	{.name = "show-etherstub",
-	 .usage = "[-P] [-o FIELD,...] [-j] [NAME]",
+	 .usage = "[-P] [-o FIELD,...] [-p | -j] [NAME]",
 	 .help = "List etherstubs",
 	 .flags = show_stub_flags,
 	 .operand = "NAME",
 	 .most = 1,
+	 .columns = etherstub_columns,
 	 .run = show_etherstub},
 	{.name = "rename-link",
 	 .usage = "LINK NAME",
@@ -180,11 +193,12 @@ static const struct verb verbs[] = {
 	 .batch = true,
 	 .run = reset_linkprop},
 	{.name = "show-linkprop",
-	 .usage = "[-P] [-p PROP[,...]]... [-o FIELD,...] [-j] [LINK]",
+	 .usage = "[-P] [-p PROP[,...]]... [-o FIELD,...] [-c | -j] [LINK]",
 	 .help = "List properties of links",
 	 .flags = show_linkprop_flags,
 	 .operand = "LINK",
 	 .most = 1,
+	 .columns = linkprop_columns,
 	 .run = show_linkprop},
 	{.name = "reapply",
 	 .usage = "[LINK]",

@@ -29,6 +29,12 @@ int reapply(struct cli *cli);
 int reset_all(struct cli *cli);
 
 /* show.c */
+extern const struct column link_columns[], phys_columns[], vnic_columns[], etherstub_columns[],
+	linkprop_columns[];
+
+/* The fields that -o, -j and -p or -c ask for; returns an exit status. */
+int show_choose(const struct cli *cli, const struct column *table, struct columns *ret);
+
 int show_link(struct cli *cli);
 int show_phys(struct cli *cli);
 int show_vnic(struct cli *cli);
@@ -36,4 +42,6 @@ int show_etherstub(struct cli *cli);
 int show_linkprop(struct cli *cli);
 
 /* stats.c: show-link -s */
+extern const struct column stats_columns[];
+
 int show_stats(struct cli *cli);

@@ -23,16 +23,18 @@ struct flag {
 };
 
 struct cli;
+struct column;
 
 struct verb {
 	const char *name;
-	const char *usage;           /* the line after the name */
-	const char *help;            /* one line */
-	const struct flag *flags;    /* ended by letter 0 */
-	const char *operand;         /* what the operands are, for messages; NULL: takes none */
-	int least, most;             /* how many operands; most -1: any number */
-	bool batch;                  /* may be a line of a batch */
-	int (*run)(struct cli *cli); /* exit status */
+	const char *usage;            /* the line after the name */
+	const char *help;             /* one line */
+	const struct flag *flags;     /* ended by letter 0 */
+	const struct column *columns; /* of what a show verb prints, NULL: it prints none */
+	const char *operand;          /* what the operands are, for messages; NULL: takes none */
+	int least, most;              /* how many operands; most -1: any number */
+	bool batch;                   /* may be a line of a batch */
+	int (*run)(struct cli *cli);  /* exit status */
 };
 
 struct cli {
