@@ -2,6 +2,8 @@
 /* Chooses columns by name and prints rows by them; knows no row type. Tables are laid out by libsmartcols. */
 #include "lib/cli/column.h"
 
+#include "lib/base/nearest.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <libsmartcols/libsmartcols.h>
@@ -90,10 +92,26 @@ static bool same_name(const char *name, const char *field, size_t len)
 	return !name[len];
 }
 
+static bool meant_field(const struct column *table, const char *field, char key[NAME_MAX_LEN])
+{
+	const char *names[2 * COLUMNS_MAX], *near;
+	size_t n = 0;
+
+	for (; table[n].name && n < 2 * COLUMNS_MAX; n++)
+		names[n] = table[n].name;
+	near = nearest(field, names, n);
+	if (near)
+		json_key(&(struct column){.name = near}, key);
+	return near;
+}
+
 static int no_such_field(const struct column *table, const char *field, size_t len, struct err *e)
 {
-	char names[400] = "", key[NAME_MAX_LEN], object[64];
+	char names[400] = "", key[NAME_MAX_LEN], object[64], meant[64] = "";
 
+	snprintf(object, sizeof(object), "%.*s", (int)len, field);
+	if (meant_field(table, object, key))
+		snprintf(meant, sizeof(meant), "did you mean %s? ", key);
 	for (const struct column *col = table; col->name; col++) {
 		json_key(col, key);
 		if (col->when == COLUMN_ALIAS)
@@ -101,8 +119,7 @@ static int no_such_field(const struct column *table, const char *field, size_t l
 		strncat(names, *names ? "," : "", sizeof(names) - strlen(names) - 1);
 		strncat(names, key, sizeof(names) - strlen(names) - 1);
 	}
-	snprintf(object, sizeof(object), "%.*s", (int)len, field);
-	return err_user(e, -EINVAL, object, "no such field: -o takes all or some of %s", names);
+	return err_user(e, -EINVAL, object, "no such field: %s-o takes all or some of %s", meant, names);
 }
 
 static int choose_field(const struct column *table, const char *field, size_t len, struct columns *c,
@@ -118,6 +135,8 @@ static int choose_field(const struct column *table, const char *field, size_t le
 		c->col[c->n++] = col;
 		return 0;
 	}
+	if (len == 3 && !strncasecmp(field, "all", len))
+		return err_user(e, -EINVAL, NULL, "-o all goes by itself: all fields are in it");
 	return no_such_field(table, field, len, e);
 }
 

@@ -31,7 +31,7 @@ struct verb {
 	const char *help;             /* one line */
 	const struct flag *flags;     /* ended by letter 0 */
 	const struct column *columns; /* of what a show verb prints, NULL: it prints none */
-	const char *operand;          /* what the operands are, for messages; NULL: takes none */
+	const char *operand;          /* what they are, for messages: a word for each; NULL: takes none */
 	int least, most;              /* how many operands; most -1: any number */
 	bool batch;                   /* may be a line of a batch */
 	int (*run)(struct cli *cli);  /* exit status */

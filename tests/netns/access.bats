@@ -116,7 +116,7 @@ no_daemon() {
 	vt_until 100 adm --socket "$VT_DIR/s2" show-link
 	is lo "$(adm --socket "$VT_DIR/s2" show-link -o link | sed 1d | xargs)"
 	good --socket "$VT_DIR/s2" create-etherstub stub0
-	refused 1 "stub0: no such etherstub" delete-etherstub stub0
+	refused 1 "stub0: no such etherstub: see 'vnicadm show-etherstub'" delete-etherstub stub0
 	good --socket "$VT_DIR/s2" delete-etherstub stub0
 	vt_stop "$VT_PID"
 }
