@@ -4,9 +4,10 @@
 
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
 
-#define FLAG_FIELDS                                                                                        \
-	{                                                                                                  \
-		.letter = 'o', .name = "output", .value = "FIELD[,...]", .help = "fields to print, or all" \
+#define FLAG_FIELDS                                                                                         \
+	{                                                                                                   \
+		.letter = 'o', .name = "output", .value = "FIELD[,...]", .help = "fields to print, or all", \
+		.words = words_fields                                                                       \
 	}
 #define FLAG_JSON                                                   \
 	{                                                           \
@@ -17,10 +18,10 @@
 	{                                                                                      \
 		.letter = (c), .name = "parsable", .help = "for scripts: FIELD:FIELD, with -o" \
 	}
-#define FLAG_PROPS                                                                                  \
+#define FLAG_PROPS(fn)                                                                              \
 	{                                                                                           \
 		.letter = 'p', .name = "prop", .value = "PROP=VAL[,...]", .help = "set a property", \
-		.repeats = true                                                                     \
+		.repeats = true, .words = (fn)                                                      \
 	}
 
 #define FLAG_TEMPORARY                                                                 \
@@ -35,15 +36,24 @@
 static const struct flag none[] = {{0}};
 
 static const struct flag create_vnic_flags[] = {
-	{.letter = 'l', .name = "link", .value = "LINK", .help = "the link below", .needed = true},
+	{.letter = 'l',
+	 .name = "link",
+	 .value = "LINK",
+	 .help = "the link below",
+	 .needed = true,
+	 .words = words_parents},
 	{.letter = 'd', .name = "down", .help = "leave the VNIC down"},
 	FLAG_TEMPORARY,
-	{.letter = 'm', .name = "mac-address", .value = "MAC", .help = "auto, random or an address"},
+	{.letter = 'm',
+	 .name = "mac-address",
+	 .value = "MAC",
+	 .help = "auto, random or an address",
+	 .words = words_mac},
 	{.letter = 'r', .name = "mac-prefix", .value = "PREFIX", .help = "first bytes of a random address"},
-	FLAG_PROPS,
+	FLAG_PROPS(words_vnic_props),
 	{0},
 };
-static const struct flag create_etherstub_flags[] = {FLAG_TEMPORARY, FLAG_PROPS, {0}};
+static const struct flag create_etherstub_flags[] = {FLAG_TEMPORARY, FLAG_PROPS(words_etherstub_props), {0}};
 static const struct flag show_flags[] = {FLAG_FIELDS, FLAG_PARSABLE('p'), FLAG_JSON, {0}};
 static const struct flag show_stub_flags[] = {
 	FLAG_PERSISTENT, FLAG_FIELDS, FLAG_PARSABLE('p'), FLAG_JSON, {0}};
@@ -64,7 +74,11 @@ static const struct flag show_link_flags[] = {
 };
 static const struct flag show_vnic_flags[] = {
 	FLAG_PERSISTENT,
-	{.letter = 'l', .name = "link", .value = "LINK", .help = "only VNICs over this link"},
+	{.letter = 'l',
+	 .name = "link",
+	 .value = "LINK",
+	 .help = "only VNICs over this link",
+	 .words = words_parents},
 	FLAG_FIELDS,
 	FLAG_PARSABLE('p'),
 	FLAG_JSON,
@@ -76,18 +90,29 @@ static const struct flag set_flags[] = {
 	 .name = "prop",
 	 .value = "PROP=VAL[,...]",
 	 .help = "the properties",
+	 .words = words_props,
 	 .repeats = true,
 	 .needed = true},
 	{0},
 };
 static const struct flag reset_flags[] = {
 	FLAG_TEMPORARY,
-	{.letter = 'p', .name = "prop", .value = "PROP[,...]", .help = "only these", .repeats = true},
+	{.letter = 'p',
+	 .name = "prop",
+	 .value = "PROP[,...]",
+	 .help = "only these",
+	 .repeats = true,
+	 .words = words_prop_names},
 	{0},
 };
 static const struct flag show_linkprop_flags[] = {
 	FLAG_PERSISTENT,
-	{.letter = 'p', .name = "prop", .value = "PROP[,...]", .help = "only these", .repeats = true},
+	{.letter = 'p',
+	 .name = "prop",
+	 .value = "PROP[,...]",
+	 .help = "only these",
+	 .repeats = true,
+	 .words = words_prop_names},
 	FLAG_FIELDS,
 	FLAG_PARSABLE('c'),
 	FLAG_JSON,
@@ -105,6 +130,7 @@ static const struct verb verbs[] = {
 	 .operand = "LINK",
 	 .most = -1,
 	 .columns = link_columns,
+	 .words = words_links,
 	 .run = show_link},
 	{.name = "show-phys",
 	 .usage = "[-o FIELD,...] [-p | -j] [LINK]",
@@ -113,6 +139,7 @@ static const struct verb verbs[] = {
 	 .operand = "LINK",
 	 .most = 1,
 	 .columns = phys_columns,
+	 .words = words_phys,
 	 .run = show_phys},
 	{.name = "create-vnic",
 	 .usage = "-l LINK [-d] [-t] [-m auto|random|MAC] [-r PREFIX] [-p PROP=VAL[,...]]... [NAME]",
@@ -130,6 +157,7 @@ static const struct verb verbs[] = {
 	 .least = 1,
 	 .most = -1,
 	 .batch = true,
+	 .words = words_vnics,
 	 .run = delete_vnic},
 	{.name = "show-vnic",
 	 .usage = "[-P] [-l LINK] [-o FIELD,...] [-p | -j] [NAME]",
@@ -138,6 +166,7 @@ static const struct verb verbs[] = {
 	 .operand = "NAME",
 	 .most = 1,
 	 .columns = vnic_columns,
+	 .words = words_vnics,
 	 .run = show_vnic},
 	{.name = "create-etherstub",
 	 .usage = "[-t] [-p PROP=VAL[,...]]... NAME",
@@ -156,6 +185,7 @@ static const struct verb verbs[] = {
 	 .least = 1,
 	 .most = -1,
 	 .batch = true,
+	 .words = words_etherstubs,
 	 .run = delete_etherstub},
 	{.name = "show-etherstub",
 	 .usage = "[-P] [-o FIELD,...] [-p | -j] [NAME]",
@@ -164,6 +194,7 @@ static const struct verb verbs[] = {
 	 .operand = "NAME",
 	 .most = 1,
 	 .columns = etherstub_columns,
+	 .words = words_etherstubs,
 	 .run = show_etherstub},
 	{.name = "rename-link",
 	 .usage = "LINK NAME",
@@ -173,6 +204,7 @@ static const struct verb verbs[] = {
 	 .least = 2,
 	 .most = 2,
 	 .batch = true,
+	 .words = words_ours,
 	 .run = rename_link},
 	{.name = "set-linkprop",
 	 .usage = "[-t] -p PROP=VAL[,...] [-p ...]... LINK",
@@ -182,6 +214,7 @@ static const struct verb verbs[] = {
 	 .least = 1,
 	 .most = 1,
 	 .batch = true,
+	 .words = words_ours,
 	 .run = set_linkprop},
 	{.name = "reset-linkprop",
 	 .usage = "[-t] [-p PROP[,...]]... LINK",
@@ -191,6 +224,7 @@ static const struct verb verbs[] = {
 	 .least = 1,
 	 .most = 1,
 	 .batch = true,
+	 .words = words_ours,
 	 .run = reset_linkprop},
 	{.name = "show-linkprop",
 	 .usage = "[-P] [-p PROP[,...]]... [-o FIELD,...] [-c | -j] [LINK]",
@@ -199,6 +233,7 @@ static const struct verb verbs[] = {
 	 .operand = "LINK",
 	 .most = 1,
 	 .columns = linkprop_columns,
+	 .words = words_links,
 	 .run = show_linkprop},
 	{.name = "reapply",
 	 .usage = "[LINK]",
@@ -206,6 +241,7 @@ static const struct verb verbs[] = {
 	 .flags = none,
 	 .operand = "LINK",
 	 .most = 1,
+	 .words = words_ours,
 	 .run = reapply},
 	{.name = "reset",
 	 .usage = "[-y]",

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "lib/cli/column.h"
+#include "lib/cli/complete.h"
 #include "lib/cli/verb.h"
 
 /* create.c */
@@ -23,6 +24,10 @@ static inline json_t *given(const struct cli *cli, char letter)
 int set_linkprop(struct cli *cli);
 int rename_link(struct cli *cli);
 int reset_linkprop(struct cli *cli);
+
+/* complete.c */
+words_fn words_links, words_phys, words_vnics, words_etherstubs, words_parents, words_ours, words_mac,
+	words_fields, words_vnic_props, words_etherstub_props, words_props, words_prop_names;
 
 /* upkeep.c */
 int reapply(struct cli *cli);

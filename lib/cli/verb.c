@@ -2,6 +2,7 @@
 /* Finds the verb, reads its options by its table, prints help and usage errors; knows no verb itself. */
 #include "lib/cli/verb.h"
 #include "lib/base/nearest.h"
+#include "lib/cli/complete.h"
 #include "lib/cli/die.h"
 #include "lib/ipc/client.h"
 
@@ -503,6 +504,8 @@ static int dispatch(const struct program *p, int argc, char **argv)
 		return batch(p, &cli);
 	if (argc && !strcmp(*argv, "help"))
 		return help(p, argc, argv);
+	if (argc && !strcmp(*argv, "complete"))
+		return complete(p->verbs, p->n, argc - 1, argv + 1);
 	cli.verb = argc ? find_verb(p, *argv) : &p->verbs[0];
 	if (!cli.verb)
 		return STATUS_USER;
