@@ -194,8 +194,7 @@ static int skip_globals(struct cli *cli, int argc, char **argv)
 		if (!value && i + 1 == argc)
 			return -1;
 		value = value ? value + 1 : argv[i++];
-		if (!strcmp(o->word, "--socket"))
-			cli->socket = value;
+		*(!strcmp(o->word, "--socket") ? &cli->socket : &cli->file) = value;
 	}
 	return i;
 }
@@ -220,6 +219,8 @@ int complete(const struct verb *verbs, size_t n, int argc, char **argv)
 	w.before = w.text = argv[argc - 1];
 	argc -= skip;
 	argv += skip;
+	if (cli.file)
+		return 0;
 	if (argc == 1 || (argc == 2 && !strcmp(*argv, "help")))
 		return verb_words(&w, verbs, n);
 	cli.verb = verb_named(verbs, n, *argv);

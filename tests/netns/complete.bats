@@ -139,6 +139,7 @@ verbs() { adm help | sed -n 's/^  \([a-z][a-z-]*\).*/\1/p'; }
 	touch batch.one batch.two
 	offers '-b batch.' batch.one batch.two
 	offers '--batch batch.o' batch.one
+	offers '--batch batch.one '
 }
 
 @test "without vnicd: no names, no message, the rest as before" {
