@@ -190,12 +190,12 @@ states() {
 }
 
 # kill_at_calls NAME EVERY 'COMMAND' 'COMMAND THAT UNDOES IT' VAR=VALUE: killed in the middle of steps, too: at every
-# EVERY-th of the system calls that change something. The variable is for the daemon.
+# EVERY-th of the system calls that change something ($CALLS). The variable is for the daemon.
 kill_at_calls() {
 	local before after told now n total call tracer every=$2 status
 
 	states "$3" "$4"
-	for call in bpf sendmsg sendto mkdir unlinkat rmdir; do
+	for call in ${CALLS:-bpf sendmsg sendto mkdir unlinkat rmdir}; do
 		trace "$call" error=EIO:when=60000
 		eval "$3"
 		vt_stop "$tracer"
