@@ -297,9 +297,11 @@ control_end() {
 figure() { echo "$1 $2 $3 $4" >>"$VT_DIR/figures"; }
 figures_hold() { awk '($3 != "-" && $2 + 0 < $3 + 0) || ($4 != "-" && $2 + 0 > $4 + 0) { exit 1 }' "$VT_DIR/figures"; }
 
-# measured COMMAND...: what it says by figure must hold; up to three times while the control was disturbed, too.
+# measured COMMAND...: what it says by figure must hold; up to three times ($TRIES) while the control was disturbed, too.
 measured() {
-	for _ in 1 2 3; do
+	local try
+
+	for ((try = 0; try < ${TRIES:-3}; try++)); do
 		: >"$VT_DIR/figures"
 		control_start
 		"$@"
