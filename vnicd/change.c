@@ -87,15 +87,27 @@ static bool temporary(const json_t *params)
 	return json_is_true(json_object_get(params, "temporary"));
 }
 
-/* A VNIC beside its parent can be reached around its cap, and cannot talk to the host over it. */
+static void note_apart(struct daemon *d, const struct vlink *v, const char *over, json_t *notes)
+{
+	if (v->below && observe_addressed(d, v->below->l.ifindex))
+		note(notes, "note",
+		     "%s and this host's addresses on %s cannot reach each other over %s: where they must, "
+		     "give "
+		     "the host a VNIC over %s and move the addresses there",
+		     v->s.name, over, over, over);
+}
+
+/* A VNIC beside its parent can be reached around its cap, and none can talk to its parent over it. */
 void change_note_place(struct daemon *d, const struct vlink *v, json_t *notes)
 {
 	char over[IFNAMSIZ];
 
 	vlink_over(d, v, over);
-	if (v->s.class != CLASS_VNIC || v->s.over || prop_zone(&v->props)[0])
+	if (v->s.class != CLASS_VNIC || v->s.over)
 		return;
-	if (prop_isolate(&v->props))
+	if (prop_zone(&v->props)[0])
+		note_apart(d, v, over, notes);
+	else if (prop_isolate(&v->props))
 		note(notes, "note",
 		     "this host and %s cannot reach each other over %s: between their addresses traffic "
 		     "stays in this "

@@ -336,6 +336,22 @@ classes() {
 	is 3 "$(in_ns h unshare --mount --propagation slave sh -c 'mount -t sysfs sysfs /sys && cat /sys/class/net/born1/addr_assign_type')"
 }
 
+@test "the host and a VNIC over its card cannot reach each other: said where the host has an address there, with the way out" {
+	good create-vnic -l eth0 -p "zone=${VT}z1" far1
+	vt_addr z1 far1 9
+	vt_addr h eth0 10
+	run ! in_ns h ping -q -c 1 -W 0.3 10.99.0.9
+	made create-vnic -l eth0 -p "zone=${VT}z2" far2
+	is "vnicadm: note: far2 and this host's addresses on eth0 cannot reach each other over eth0: where they must, give the host a VNIC over eth0 and move the addresses there" "$stderr"
+	# The way out
+	in_ns h ip addr flush dev eth0
+	made create-vnic -l eth0 near1
+	vt_addr h near1 10
+	in_ns h ping -q -c 2 -i 0.01 -W 2 10.99.0.9
+	in_ns h ping -q -c 2 -i 0.01 -W 2 10.99.0.1
+	is -- "$(vnic near1 why)"
+}
+
 @test "links of ours that no command knows are gone at the next start; those of another vnicd, and alike ones, stay" {
 	local uuid before
 
