@@ -39,14 +39,16 @@ direct() {
 	done | awk '{ n += $1 } END { print n }'
 }
 # watch NAME NS DEV SECONDS [OPTION...]: what arrives there, to FILE NAME; its pid in $VT_PID
-watch() { vt_bg in_ns_to "$VT_DIR/watch.$1" "$2" "$TOOLS/capwatch" --dev "$3" --seconds "$4" --idle 800 "${@:5}"; }
+watch() { vt_bg in_ns_to "$VT_DIR/watch.$1" "$2" "$TOOLS/capwatch" --dev "$3" --seconds "$4" --idle 500 "${@:5}"; }
+# never NAME VALUE MOST: no disturbance of the machine explains more
+never() { awk -v v="$2" -v m="$3" 'BEGIN { exit v > m }' || complain "$1: $2, over $3"; }
 ratio() { awk -v a="$1" -v b="$2" 'BEGIN { print b ? a / b : 0 }'; }
 
 # --- how exact a cap is -----------------------------------------------------------------------------------------------
 
 # Streams out and in of VNICs at three rates at once, each watched where it arrives
 first_seconds() {
-	local cap n=0 pids=() of=()
+	local cap first n=0 pids=() of=()
 
 	for cap in 1M 10M 100M; do
 		n=$((n + 1))
@@ -60,7 +62,9 @@ first_seconds() {
 	done
 	for n in "${pids[@]}"; do vt_until 80 vt_gone "$n" || vt_stop "$n"; done
 	for n in "${of[@]}"; do
-		figure "first-second-${n% *}" "$(ratio "$(tool_value "$VT_DIR/watch.${n% *}" first_second)" "$(bps "${n#* }")")" 0.5 1.1
+		first=$(ratio "$(tool_value "$VT_DIR/watch.${n% *}" first_second)" "$(bps "${n#* }")")
+		never "first-second-${n% *}" "$first" 1.5
+		figure "first-second-${n% *}" "$first" 0.5 1.1
 	done
 	for n in 1 2 3; do adm set-linkprop -p maxbw=none "one$n"; done
 }
@@ -91,7 +95,7 @@ best() {
 		vt_bg in_ns_to "$VT_DIR/best" "$2" iperf3 -s -1 -J -i 0.1 -p 5409
 		server=$VT_PID
 		vt_until 50 listens "$2" 5409
-		in_ns "$1" iperf3 -c "$3" -p 5409 -t 2 -l 131072 >/dev/null 2>&1 || true
+		in_ns "$1" iperf3 -c "$3" -p 5409 -t 1 -l 131072 >/dev/null 2>&1 || true
 		vt_until 30 vt_gone "$server" || vt_stop "$server"
 		rate=$(jq -r --argjson l2 "$(l2_ratio tcp4)" --argjson cap "$4" '[.intervals[3:][].sum
 			| select(.seconds > 0.05) | .bits_per_second] | sort | .[length * 3 / 4 | floor] * $l2 / $cap' "$VT_DIR/best")
@@ -104,7 +108,8 @@ fast() {
 	local cap free way from to address
 
 	free=$(best z1 p 10.99.0.1 1e9)
-	for cap in 1G 5G 10G; do
+	awk -v f="$free" 'BEGIN { exit !(f > 6.5) }' || skip "without a cap there are only ${free}G"
+	for cap in 5G 10G; do
 		# Where the machine itself cannot, a cap shows nothing.
 		awk -v f="$free" -v c="$(bps $cap)" 'BEGIN { exit !(f * 1e9 > 1.3 * c) }' || continue
 		adm set-linkprop -p maxbw=$cap fast1
@@ -116,7 +121,7 @@ fast() {
 	adm set-linkprop -p maxbw=none fast1
 }
 
-@test "1G, 5G and 10G are reached: no burst is so small that the rate suffers" {
+@test "5G and 10G are reached: no burst is so small that the rate suffers" {
 	adm create-vnic -l eth0 -p "zone=${VT}z1" fast1
 	vt_addr z1 fast1 9
 	TRIES=1 measured fast
@@ -124,7 +129,7 @@ fast() {
 
 # Of 50M, a flood of 300M both ways, of each type of frame: IPv6, one that nobody knows, and with a VLAN tag
 types() {
-	local type way ns dev mac pids
+	local type way part ns dev mac pids
 
 	for type in 34525 34997 33024; do
 		pids=()
@@ -140,7 +145,9 @@ types() {
 		done
 		for way in "${pids[@]}"; do vt_until 60 vt_gone "$way" || vt_stop "$way"; done
 		for way in out in; do
-			figure "$way-$type" "$(ratio "$(tool_value "$VT_DIR/watch.$way" bytes)" 6250000)" 0.7 1.2
+			part=$(ratio "$(tool_value "$VT_DIR/watch.$way" bytes)" 6250000)
+			never "$way-$type" "$part" 1.8
+			figure "$way-$type" "$part" 0.7 1.2
 		done
 	done
 }
@@ -154,7 +161,7 @@ types() {
 
 # changes FIRST SECOND: a hundred of them under a flood, both ways
 changes() {
-	local i pids=()
+	local i worst pids=()
 
 	adm set-linkprop -p "maxbw=$1" live1
 	watch out p peer0 20
@@ -174,7 +181,9 @@ changes() {
 	for i in "${pids[@]}"; do vt_until 30 vt_gone "$i" || vt_stop "$i"; done
 	for i in out in; do
 		figure "$i-$2" "$(ratio "$(tool_value "$VT_DIR/watch.$i" rate)" "$(bps "$2")")" 0.6 1.02
-		figure "worst-200ms-$i-$2" "$(ratio "$(tool_value "$VT_DIR/watch.$i" worst_window)" "$(bps "$2")")" 0.6 1.2
+		worst=$(ratio "$(tool_value "$VT_DIR/watch.$i" worst_window)" "$(bps "$2")")
+		never "worst-200ms-$i-$2" "$worst" 1.6
+		figure "worst-200ms-$i-$2" "$worst" 0.6 1.2
 	done
 }
 
@@ -219,8 +228,7 @@ wait_at() {
 }
 waits() {
 	wait_at 10M 80 out z1 p 10.99.0.1 z1 late1
-	wait_at 100M 30 in p z1 10.99.0.9 h "vi$(number late1)"
-	wait_at 1G 15 out z1 p 10.99.0.1 z1 late1
+	wait_at 1G 15 in p z1 10.99.0.9 h "vi$(number late1)"
 }
 
 @test "a ping waits no longer than a full queue of its cap: tens of ms at 10M, a few at 1G" {
