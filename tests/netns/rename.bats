@@ -97,6 +97,32 @@ given() {
 	fail_every_step 'rename' 'adm rename-link vnic1 web0' 'adm rename-link web0 vnic1'
 }
 
+@test "where only a link that is down can be renamed: VNICs on an etherstub go on, an isolated one stays so" {
+	local before
+
+	stop
+	start_faulty VNICD_DISABLE=rename-up
+	vt_zone z2
+	adm create-etherstub stub0
+	adm create-vnic -l stub0 -p "maxbw=1G,zone=${VT}z1" vnic1
+	adm create-vnic -l stub0 -p "zone=${VT}z2" vnic2
+	vt_addr z1 vnic1 1 97
+	vt_addr z2 vnic2 2 97
+	adm rename-link stub0 hub0
+	in_ns z1 ping -q -c 2 -i 0.01 -W 2 10.97.0.2
+	in_ns z1 ping -q -c 2 -i 0.01 -W 2 fd97::2
+	[[ $(adm show-vnic -o over,state | tail -n +2 | sort -u | tr -s ' ') == "hub0 up" ]]
+	vt_addr h eth0 10
+	adm create-vnic -l eth0 -p isolate=on iso1 2>/dev/null
+	vt_addr h iso1 20
+	vt_until 30 eval '(($(isolation iso1 | wc -l) == 6))' || complain "$(isolation iso1)"
+	before=$(isolation iso1)
+	adm rename-link iso1 iso2
+	same 'rules and routes' "$before" "$(isolation iso2)"
+	! grep -E 'others changed|error' "$VT_DIR/log" || complain "$(cat "$VT_DIR/log")"
+}
+isolation() { { in_ns h ip rule; in_ns h ip -6 rule; in_ns h ip route show table all; } | grep 'proto 118' | sed "s/ $1 / it /" | sort; }
+
 @test "where only a link that is down can be renamed: killed in the middle it is up again" {
 	command -v strace >/dev/null || skip "no strace"
 	stop

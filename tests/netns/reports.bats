@@ -263,6 +263,8 @@ classes() {
 	before=$(classes | sed -n 's/.*htb.* rate \([^ ]*\) ceil \1 .*/\1/p')
 	is "$(wc -l <"$VT_DIR/batch")" "$(wc -l <<<"$before")"
 	for rate in 400Gbit 50Gbit 34400Mbit 99999Kbit; do grep -qx $rate <<<"$before" || complain "$rate:" "$before"; done
+	# 4 ms of the rate in bytes, not in bits
+	matches 'rate 1Gbit ceil 1Gbit burst 500000b cburst 500000b' "$(classes)"
 	# Every class has a quantum of its own, of a frame at least
 	is 0 "$(classes -d | grep 'class htb' | grep -vc 'quantum [1-9]')"
 	vt_daemon_stop
@@ -295,6 +297,9 @@ classes() {
 	start A=
 }
 
+# Our programs on the parent's ingress
+hooked() { { in_ns h tc filter show dev eth0 ingress | grep 'pref 32720 .*vnicd'; in_ns h "$TOOLS/hooks" --dev eth0 | grep 'ingress 1'; } | wc -l; }
+
 @test "somebody's ingress qdisc on the parent is no obstacle, and its filters still see every frame" {
 	local disable got
 
@@ -313,9 +318,11 @@ classes() {
 		datagrams p 10 100 10.99.0.9 9
 		vt_until 20 eval '(($(counter there1 ipackets) >= got + 10))'
 		(($(counter there1 ipackets) < got + 20)) || complain "$(counter there1 ipackets) after $got"
-		adm delete-vnic there1
 		in_ns h tc qdisc show dev eth0 | grep -q 'qdisc ingress'
+		# It goes, with all that is in it
 		in_ns h tc qdisc del dev eth0 ingress
+		until_is 1 hooked
+		adm delete-vnic there1
 	done
 	vt_daemon_stop
 	start A=
