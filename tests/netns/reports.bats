@@ -358,6 +358,10 @@ hooked() { { in_ns h tc filter show dev eth0 ingress | grep 'pref 32720 .*vnicd'
 	run ! in_ns h ping -q -c 1 -W 0.3 10.99.0.9
 	made create-vnic -l eth0 -p "zone=${VT}z2" far2
 	is "vnicadm: note: far2 and this host's addresses on eth0 cannot reach each other over eth0: where they must, give the host a VNIC over eth0 and move the addresses there" "$stderr"
+	printf 'create-vnic -l eth0 -p zone=%s far%d\n' "${VT}z1" 3 "${VT}z2" 4 "${VT}z2" 5 >"$VT_DIR/batch"
+	made -b "$VT_DIR/batch"
+	is 1 "$(grep -c 'far3 and this host' <<<"$stderr")"
+	is "vnicadm: note: the same holds for 2 more VNICs of this batch" "$(tail -n +2 <<<"$stderr")"
 	# The way out
 	in_ns h ip addr flush dev eth0
 	made create-vnic -l eth0 near1
