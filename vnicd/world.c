@@ -38,7 +38,7 @@ struct vlink *vlink_copy(const struct vlink *v)
 	memset(&c->hh_at, 0, sizeof(c->hh_at));
 	memset(&c->hh_mac, 0, sizeof(c->hh_mac));
 	c->prev = c->next = c->dirty_next = NULL;
-	c->dirty = c->foreign = c->expected = false;
+	c->dirty = c->foreign = c->expected = c->leaving = false;
 	c->repair = (struct repair){0};
 	c->repair_timer = NULL;
 	c->at.ifindex = 0;

@@ -98,9 +98,9 @@ remade_index() { sed -E '/ (addr|route6?) /d; s/link vnic1 [0-9]+/link vnic1/' <
 	good set-linkprop -p "zone=${VT}z2" vnic1
 	is "${VT}z2" "$(vnic vnic1 zone)"
 	# Home, by asking for it
-	good set-linkprop -p "zone=${VT}z2" vnic2
 	good set-linkprop -p "zone=${VT}z1" vnic2
 	ours_at z1 vnic2
+	is "${VT}z1" "$(vnic vnic2 zone)"
 	is 20Mbit "$(rate z1 vnic2)"
 	in_ns z1 ip link set vnic2 netns "${VT}z2"
 	until_is "${VT}z2" vnic vnic2 zone
@@ -108,6 +108,29 @@ remade_index() { sed -E '/ (addr|route6?) /d; s/link vnic1 [0-9]+/link vnic1/' <
 	is '' "$(in_ns z2 ip -o link show type macvlan)"
 	is '' "$(in_ns h ip -o link show type ifb)"
 	is '' "$(steered)"
+}
+
+@test "home from where others moved it: by its zone, also in a batch, or by reset -p zone; not by other properties" {
+	made create-vnic -l eth0 -p maxbw=10M vnic1
+	good create-vnic -l eth0 -p "maxbw=10M,zone=${VT}z1" vnic2
+	in_ns h ip link set vnic1 netns "${VT}z2"
+	in_ns z1 ip link set vnic2 netns "${VT}z2"
+	for n in 1 2; do until_is "${VT}z2" vnic vnic$n zone; done
+	made reset-linkprop vnic1
+	is "${VT}z2" "$(vnic vnic1 zone)"
+	made reset-linkprop -p zone vnic1
+	is -- "$(vnic vnic1 zone)"
+	ours_at h vnic1
+	in_ns z1 ip link add vnic2 type bridge
+	refused 1 "vnic2: a link of that name exists in zone ${VT}z1: choose another name, or delete that link first" \
+		set-linkprop -p "zone=${VT}z1" vnic2
+	is 10Mbit "$(rate z2 vnic2)"
+	in_ns z1 ip link del vnic2
+	printf '%s\n' 'set-linkprop -p maxbw=20M vnic2' "set-linkprop -p zone=${VT}z1 vnic2" 'set-linkprop -p maxbw=30M vnic2' |
+		adm -b -
+	ours_at z1 vnic2
+	is 30Mbit "$(rate z1 vnic2)"
+	is "${VT}z1" "$(vnic vnic2 zone)"
 }
 
 @test "into a namespace that only a process holds, and back" {
