@@ -6,6 +6,7 @@
 #include "vnicd/machine.h"
 #include "vnicd/mend.h"
 #include "vnicd/observe.h"
+#include "vnicd/place.h"
 #include "vnicd/sampler.h"
 
 #include <errno.h>
@@ -67,6 +68,8 @@ static int open_all(struct daemon *d, struct err *e)
 	if (r == 0)
 		r = mend_start(d, e);
 	if (r == 0)
+		r = place_start(d, e);
+	if (r == 0)
 		r = observe_start(d, e);
 	if (r == 0)
 		r = observe_links(d, e);
@@ -103,6 +106,8 @@ struct daemon *daemon_close(struct daemon *d)
 		return NULL;
 	if (d->store && d->kernel)
 		sampler_save(d);
+	if (d->store)
+		place_stop(d);
 	sd_event_source_disable_unref(d->notify);
 	sd_event_source_disable_unref(d->zones);
 	sd_event_source_disable_unref(d->resync);

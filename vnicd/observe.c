@@ -107,6 +107,15 @@ int observe_find(struct daemon *d, const char *zone, const char *name, struct sy
 	return d->kernel->ops->link(d->kernel, zone, 0, name, ret, e);
 }
 
+int observe_numbered(struct daemon *d, const char *zone, int ifindex, struct sys_link *ret, int *ret_lower)
+{
+	int r = d->kernel->ops->link(d->kernel, zone, ifindex, NULL, ret, NULL);
+
+	if (r == 0)
+		*ret_lower = ret->lower ? kern_real_lower(d->kernel, zone, ret) : 0;
+	return r;
+}
+
 int observe_vlink_sys(struct daemon *d, const struct vlink *v, struct sys_link *ret)
 {
 	int r = v->at.ifindex ? d->kernel->ops->link(d->kernel, vlink_zone(v), v->at.ifindex, NULL, ret, NULL)

@@ -14,6 +14,7 @@
 #include <uthash.h>
 
 struct kernel;
+struct places;
 struct stream;
 
 /* Why a link is not as it was asked for; the STATE that show-link gives it. */
@@ -44,6 +45,7 @@ struct vlink {
 		int nsid, ifindex;
 	} at; /* where it was seen last; nsid OWN_NS: in the own namespace; ifindex 0: nowhere */
 
+	bool unkept;  /* that is to be noted in the store */
 	bool leaving; /* on its way to another namespace */
 	uint64_t
 		announce; /* until then (CLOCK_MONOTONIC, us) its new addresses are told: it was made again */
@@ -102,6 +104,9 @@ struct daemon {
 	/* v is on its way to another namespace. */
 	void (*leaving)(struct daemon *d, struct vlink *v);
 	void (*speed_changed)(struct daemon *d, struct slink *parent);
+	/* v was seen somewhere else than before. */
+	void (*placed)(struct daemon *d, struct vlink *v);
+	struct places *places;
 	struct stream *streams; /* live statistics going out */
 	char world[128];        /* boot id and namespace */
 	char boot[64];
