@@ -88,13 +88,16 @@ static bool temporary(const json_t *params)
 }
 
 /* A VNIC beside its parent can be reached around its cap, and cannot talk to the host over it. */
-void change_note_place(struct daemon *d, const struct vlink *v, json_t *notes)
+static bool is_beside_parent(const struct vlink *v)
+{
+	return v->s.class == CLASS_VNIC && !v->s.over && !prop_zone(&v->props)[0];
+}
+
+static void note_place(struct daemon *d, const struct vlink *v, json_t *notes)
 {
 	char over[IFNAMSIZ];
 
 	vlink_over(d, v, over);
-	if (v->s.class != CLASS_VNIC || v->s.over || prop_zone(&v->props)[0])
-		return;
 	if (prop_isolate(&v->props))
 		note(notes, "note",
 		     "this host and %s cannot reach each other over %s: between their addresses traffic "
@@ -107,6 +110,22 @@ void change_note_place(struct daemon *d, const struct vlink *v, json_t *notes)
 		     "zone=NAME or isolate=on); "
 		     "this host and %s cannot reach each other over %s",
 		     v->s.name, over, over, v->s.name, over);
+}
+
+void change_note_place(struct daemon *d, const struct vlink *v, json_t *notes, unsigned *count)
+{
+	if (!is_beside_parent(v))
+		return;
+	if (!*count)
+		note_place(d, v, notes);
+	++*count;
+}
+
+void change_note_more(unsigned count, json_t *notes)
+{
+	if (count > 1)
+		note(notes, "note", "the same holds for %u more VNIC%s of this batch", count - 1,
+		     count > 2 ? "s" : "");
 }
 
 void change_note_driver(const struct slink *parent, json_t *notes)
@@ -191,7 +210,7 @@ void change_create_vnic(struct daemon *d, struct call *c)
 	v->s.down = json_is_true(json_object_get(call_params(c), "down"));
 	if (change_build_vnic(d, call_params(c), v, &parent, &e) < 0 || run_create(d, v, &e) < 0)
 		goto fail;
-	change_note_place(d, v, notes);
+	change_note_place(d, v, notes, &(unsigned){0});
 	change_note_driver(parent, notes);
 	reply_done(c, v->s.name, notes);
 	return;
@@ -458,7 +477,7 @@ int change_build(struct daemon *d, const json_t *c, edit_fn *edit, struct change
 		ret->new->moved = false;
 	if (strcmp(vlink_zone(ret->new), vlink_zone(ret->old)) != 0 ||
 	    prop_isolate(&ret->new->props) != prop_isolate(&ret->old->props))
-		change_note_place(d, ret->new, notes);
+		change_note_place(d, ret->new, notes, &(unsigned){0});
 	return 0;
 }
 

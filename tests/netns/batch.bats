@@ -27,7 +27,9 @@ refused() {
 @test "batch: 200 capped VNICs, made and deleted" {
 	before=$(dump remade)
 	many >"$VT_DIR/file"
-	adm -b "$VT_DIR/file" 2>/dev/null
+	adm -b "$VT_DIR/file" 2>"$VT_DIR/notes"
+	[[ $(wc -l <"$VT_DIR/notes") == 2 && $(head -n 1 "$VT_DIR/notes") == "vnicadm: note: w0 is in eth0's namespace: "* ]]
+	[[ $(tail -n 1 "$VT_DIR/notes") == 'vnicadm: note: the same holds for 199 more VNICs of this batch' ]]
 	[[ $(adm show-vnic -o bandwidth | grep -c max=100M) == 200 ]]
 	[[ $(in_ns h tc class show dev w199) == *'rate 100Mbit ceil 100Mbit'* ]]
 	for ((i = 0; i < 200; i++)); do echo "delete-vnic w$i"; done | adm -b -
