@@ -119,6 +119,7 @@ struct daemon *daemon_close(struct daemon *d)
 		place_stop(d);
 	sd_event_source_disable_unref(d->notify);
 	sd_event_source_disable_unref(d->zones);
+	sd_event_source_disable_unref(d->zones_again);
 	sd_event_source_disable_unref(d->resync);
 	mend_stop(d);
 	isolate_free(d);

@@ -5,13 +5,12 @@
 #include "lib/kern/kern.h"
 #include "vnicd/log.h"
 #include "vnicd/want.h"
+#include "vnicd/zonewatch.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/inotify.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <utlist.h>
 
@@ -538,34 +537,12 @@ static int on_events(sd_event_source *source, int fd, uint32_t revents, void *ar
 	return 0;
 }
 
-/* A zone by that name has come: what was lost with the old one can be made again. */
-static int on_zone_name(sd_event_source *source, const struct inotify_event *event, void *arg)
-{
-	struct daemon *d = arg;
-	struct vlink *v, *next;
-
-	(void)source;
-	HASH_ITER (hh_n, d->by_n, v, next)
-		if (v->trouble == TROUBLE_LOST && event->len && !strcmp(prop_zone(&v->props), event->name))
-			d->touched(d, v, false);
-	return 0;
-}
-
-/* The name is there before the namespace is mounted on it, and attributes change when it is. */
-static int watch_zones(struct daemon *d)
-{
-	if (mkdir("/run/netns", 0755) < 0 && errno != EEXIST)
-		return -errno;
-	return sd_event_add_inotify(d->event, &d->zones, "/run/netns", IN_CREATE | IN_MOVED_TO | IN_ATTRIB,
-				    on_zone_name, d);
-}
-
 int observe_start(struct daemon *d, struct err *e)
 {
 	int r = sd_event_add_io(d->event, &d->notify, kern_real_event_fd(d->kernel), EPOLLIN, on_events, d);
 
 	if (r >= 0)
-		r = watch_zones(d);
+		r = zonewatch_start(d);
 	return r < 0 ? err_sys(e, r, NULL, "cannot wait for notifications: %s", strerror(-r)) : 0;
 }
 

@@ -97,7 +97,8 @@ struct daemon {
 	struct arp_was *arps;
 	struct vlink *waiting; /* VNICs whose link below is not there */
 	struct vlink *dirty;   /* to be looked at when the notifications are read */
-	sd_event_source *notify, *resync, *mend, *zones;
+	sd_event_source *notify, *resync, *mend, *zones, *zones_again;
+	unsigned zones_tries; /* so often a name without a namespace was looked at */
 	/* Something about v may have changed; foreign: by others, and not by what became of its parent or
 	 * zone. */
 	void (*touched)(struct daemon *d, struct vlink *v, bool foreign);

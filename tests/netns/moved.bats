@@ -38,7 +38,8 @@ until_capped() {
 		print "9999\n"' "$2" "$3"
 }
 now() { date +%s.%N; }
-# move NAME FROM TO: by ip; up again, as an engine does; the cap stands within 100 ms. Two tries, for a busy machine.
+# move NAME FROM TO: by ip; up again, as an engine does; the cap stands soon. How soon is for zonetraffic.bats to say, by
+# what passes meanwhile.
 move() {
 	local from ms
 
@@ -46,18 +47,15 @@ move() {
 	in_ns "$2" ip link set "$1" netns "$VT$3" up
 	ms=$(until_capped "$3" "$1" "$from")
 	echo "$1 $2 -> $3: capped after $ms ms" >&2
-	echo "$ms" >>"$VT_DIR/arrivals"
-	((ms < 1000))
+	((ms < 3000))
 }
-within_100ms() { (($(sort -n "$VT_DIR/arrivals" | sed -n "$((($(wc -l <"$VT_DIR/arrivals") + 1) / 2))p") <= 100)); }
 ours_at() { in_ns "$1" ip -d link show "$2" | grep -q 'alias vnicd:'; }
 
-@test "moved by ip: own -> zone -> zone -> own; stays ours, ZONE shows it, caps stand within 100 ms, counters go on" {
-	local old zone before ms
+@test "moved by ip: own -> zone -> zone -> own; stays ours, ZONE shows it, caps stand, counters go on" {
+	local old zone before
 
 	made create-vnic -l eth0 -m 2:8:20:0:0:9 -p maxbw=10M vnic1
 	before=$(dump remade)
-	rm -f "$VT_DIR/arrivals"
 	for zone in 'h z1' 'z1 z2' 'z2 z1' 'z1 h'; do
 		# shellcheck disable=SC2086 # words
 		move vnic1 $zone
@@ -77,7 +75,6 @@ ours_at() { in_ns "$1" ip -d link show "$2" | grep -q 'alias vnicd:'; }
 	same "back" "$(remade_index "$before")" "$(remade_index "$(dump remade)")"
 	run grep 'others changed' "$VT_DIR/log"
 	is '' "$output"
-	within_100ms
 }
 remade_index() { sed -E '/ (addr|route6?) /d; s/link vnic1 [0-9]+/link vnic1/' <<<"$1"; }
 
@@ -236,6 +233,22 @@ pid_rate() { nsenter --net="/proc/$1/ns/net" tc class show dev vnic1 | sed -n 's
 	vt_daemon
 	is up "$(vnic vnic1 state)"
 	good delete-vnic vnic1 vnic2
+	vt_zone_del z3
+}
+
+@test "a zone's name is there long before its namespace is: made again when that comes" {
+	vt_zone z3
+	good create-vnic -l eth0 -p "maxbw=10M,zone=${VT}z3" vnic1
+	vt_zone_del z3
+	until_is lost vnic vnic1 state
+	echo z3 >>"$VT_DIR/zones"
+	touch "/run/netns/${VT}z3"
+	sleep 0.5
+	is lost "$(vnic vnic1 state)"
+	unshare --net="/run/netns/${VT}z3" true
+	until_is up vnic vnic1 state
+	is 10Mbit "$(rate z3 vnic1)"
+	good delete-vnic vnic1
 	vt_zone_del z3
 }
 

@@ -58,6 +58,6 @@ figures_are() {
 @test "moved by others: TX passes for 100 ms at most, RX never, and the whole of it" {
 	OTHERS=1
 	run_steps others down us
-	(($(got moved_by_others) >= 4))
+	(($(got moved_by_others) >= 2))
 	figures_are tx_worst_second 0.9 1.02 rx_worst_second 0.9 1.02 tx_whole 0.85 1.06 rx_whole 0.85 1.01 uncapped_ms - 100
 }
