@@ -18,12 +18,12 @@ teardown_file() { vt_cleanup; }
 got() { tool_value "$VT_DIR/zones.result" "$1"; }
 steps() { grep -cx "$1" "$VT_DIR/zones.steps"; }
 
-# run_steps STEP...: up to three times on a machine that others keep from its disk or links; then $QUIET is 0
+# run_steps STEP...: up to twice on a machine that others keep from its disk or links; then $QUIET is 0
 run_steps() {
 	local ZONE_OF=() HOME_OF=() step
 
 	ZONES=5 LINKS=4
-	for _ in 1 2 3; do
+	for _ in 1 2; do
 		QUIET=0
 		zones_run 7 0.3 "$@"
 		cat "$VT_DIR/zones.result" "$VT_DIR/zones.probe" >&2
