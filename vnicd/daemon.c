@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Opens and closes the daemon's parts in order. Serves nobody: that is server.c's. */
 #include "vnicd/adopt.h"
+#include "vnicd/apply.h"
 #include "vnicd/isolate.h"
 #include "vnicd/log.h"
 #include "vnicd/machine.h"
@@ -122,6 +123,8 @@ struct daemon *daemon_close(struct daemon *d)
 	sd_event_source_disable_unref(d->zones_again);
 	sd_event_source_disable_unref(d->resync);
 	mend_stop(d);
+	if (d->kernel && !d->by_n)
+		apply_tidy(d->kernel);
 	isolate_free(d);
 	world_free(d);
 	observe_close(d);
