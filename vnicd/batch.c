@@ -181,6 +181,7 @@ static int replace_staged(struct batch *b, struct change *change, struct err *e)
 	if (c) {
 		vlink_free(change->old);
 		c->new = change->new;
+		c->placed |= change->placed;
 	}
 	return r;
 }

@@ -387,13 +387,28 @@ static int refuse_foreign(struct daemon *d, const struct sys_link *l, const char
 				sys_class(d, l));
 }
 
+/* Of a property in a list to set or to reset. */
+static const char *prop_word(const json_t *p)
+{
+	return json_is_string(p) ? json_string_value(p) : json_string_value(json_object_get(p, "name"));
+}
+
 static const char *first_prop(const json_t *list)
 {
-	const json_t *p = json_array_get(list, 0);
-	const char *name =
-		json_is_string(p) ? json_string_value(p) : json_string_value(json_object_get(p, "name"));
+	const char *name = prop_word(json_array_get(list, 0));
 
 	return name ? name : "mtu";
+}
+
+static bool lists(const json_t *list, const char *prop)
+{
+	const json_t *p;
+	size_t i;
+
+	json_array_foreach (list, i, p)
+		if (prop_word(p) && !strcmp(prop_word(p), prop))
+			return true;
+	return false;
 }
 
 static int find_changeable(struct daemon *d, const json_t *c, struct vlink **ret, struct err *e)
@@ -476,6 +491,9 @@ int change_build(struct daemon *d, const json_t *c, edit_fn *edit, struct change
 		return err_user(e, -EINVAL, ret->old->s.name,
 				"it is temporary, and so are its properties: use -t");
 	r = edit(ret->new, json_object_get(c, "props"), temporary(c), e);
+	ret->placed = lists(json_object_get(c, "props"), "zone");
+	if (ret->placed)
+		ret->new->moved = false;
 	if (r == 0)
 		r = check_props(d, ret->new, ret->old, e);
 	if (r < 0)

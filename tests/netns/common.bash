@@ -148,6 +148,8 @@ kill_every_step() {
 	states "$2" "$3"
 	for ((n = 1; n < 100; n++)); do
 		run_faulty "kill $n" "$2"
+		# Its socket is closed before it is gone.
+		[[ $status == 0 ]] || vt_until 50 vt_gone "$(vt_daemon_pid)" || true
 		if ! vt_gone "$(vt_daemon_pid)"; then
 			eval "$3"
 			break
