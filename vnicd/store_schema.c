@@ -93,8 +93,20 @@ static int third(sqlite3 *db, const char *path, struct err *e)
 		   e);
 }
 
-/* Version 4: an etherstub with a VLAN identifier is a VLAN link over a parent or etherstub. */
+/* Version 4: where links were seen last, for those that others take every mark from. */
 static int fourth(sqlite3 *db, const char *path, struct err *e)
+{
+	return run(db, path,
+		   "CREATE TABLE place ("
+		   "  n INTEGER PRIMARY KEY REFERENCES link (n) ON DELETE CASCADE,"
+		   "  world TEXT NOT NULL," /* boot and namespace the number is valid in */
+		   "  ifindex INTEGER NOT NULL,"
+		   "  zone TEXT NOT NULL) STRICT",
+		   e);
+}
+
+/* Version 5: an etherstub with a VLAN identifier is a VLAN link over a parent or etherstub. */
+static int fifth(sqlite3 *db, const char *path, struct err *e)
 {
 	return run(
 		db, path,
@@ -104,10 +116,7 @@ static int fourth(sqlite3 *db, const char *path, struct err *e)
 
 /* migrations[i] makes schema version i + 1 of version i. */
 static int (*const migrations[])(sqlite3 *db, const char *path, struct err *e) = {
-	first,
-	second,
-	third,
-	fourth,
+	first, second, third, fourth, fifth,
 };
 #define SCHEMA_VERSION ((int)(sizeof(migrations) / sizeof(migrations[0])))
 
