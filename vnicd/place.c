@@ -97,13 +97,12 @@ void place_stop(struct daemon *d)
 /* Our group is no mark that others would give, and what has another's number is another's. */
 static bool is_robbed(const struct vlink *v, const struct sys_link *l, int lower)
 {
-	bool vnic = v->s.class == CLASS_VNIC;
-
 	if (l->group != GROUP_LIVE || !strncmp(l->alias, "vnicd:", 6))
 		return false;
-	if (!vnic)
+	if (v->s.class == CLASS_ETHERSTUB)
 		return !strcmp(l->kind, "bridge") || !strcmp(l->kind, "dummy");
-	return !strcmp(l->kind, "macvlan") && (!v->below || lower == v->below->l.ifindex);
+	return !strcmp(l->kind, v->s.class == CLASS_VLAN ? "vlan" : "macvlan") &&
+	       (!v->below || lower == v->below->l.ifindex);
 }
 
 struct hunt {

@@ -118,6 +118,24 @@ static struct seen props(uint32_t n)
 	return seen;
 }
 
+/* A VLAN is known by its number, and goes at the next start when nothing is on it. */
+START_TEST(vlans)
+{
+	struct store_link vlan = {.class = CLASS_VLAN, .name = "eth0.7", .mac_type = MAC_AUTO, .vid = 7};
+	struct store_link idle = {.class = CLASS_VLAN, .name = "eth0.8", .mac_type = MAC_AUTO, .vid = 8};
+	struct store_link wrong = {.class = CLASS_VLAN, .name = "eth0.4095", .mac_type = MAC_AUTO, .vid = 4095};
+
+	OK(store_link_put(s, &vlan, &e));
+	ck_assert(links().last.class == CLASS_VLAN && links().last.vid == 7);
+	add("vnic1", vlan.n);
+	OK(store_link_put(s, &idle, &e));
+	ck_assert_int_eq(store_link_put(s, &wrong, &e), -EINVAL);
+	reopen();
+	ck_assert_int_eq(links().count, 2);
+	ck_assert(links().last.over == vlan.n && links().last.vid == 0);
+}
+END_TEST
+
 START_TEST(survives_reopen)
 {
 	struct ident id = {.bus = "0000:01:00.0", .perm_mac = {.b = {2}}, .name = "eth0"}, id2;
@@ -465,7 +483,7 @@ static const struct {
 	const char *text;
 } strange[] = {
 	{"PRAGMA user_version = 99", -EPROTO,
-	 "schema version 99, this vnicd knows versions up to 4: install the newer vnicd again"},
+	 "schema version 99, this vnicd knows versions up to 5: install the newer vnicd again"},
 	{"PRAGMA application_id = 7", -EINVAL,
 	 "not a file of vnicd: move it away, or give another --state-dir"},
 	{"DROP TABLE prop", -EIO, "no such table: prop"},
@@ -560,6 +578,7 @@ int main(void)
 
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, survives_reopen);
+	tcase_add_test(t, vlans);
 	tcase_add_test(t, update_keeps_rows);
 	tcase_add_test(t, names_are_unique);
 	tcase_add_test(t, numbers_are_never_reused);
