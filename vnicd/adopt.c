@@ -279,7 +279,8 @@ static void adopt_link(struct adopt *a, struct vlink *v)
 	} else if (intent_of(a, v->s.n, "delete")) {
 		reconcile_moved(a->d, v, vlink_zone(v));
 	} else {
-		(a->new_world ? reconcile_raise : reconcile_link)(a->d, v);
+		/* Some kernels rename only what is down, and it may still be. */
+		(a->new_world || renamed ? reconcile_raise : reconcile_link)(a->d, v);
 	}
 }
 

@@ -232,6 +232,15 @@ void observe_subnets(struct daemon *d, struct vlink *v)
 		log_warning(v->s.name, "%s", v->warn);
 }
 
+/* It shares a subnet with itself. */
+bool observe_addressed(struct daemon *d, int ifindex)
+{
+	bool any = false;
+
+	d->kernel->ops->shares_subnet(d->kernel, ifindex, ifindex, &any, NULL);
+	return any;
+}
+
 void observe_announce(struct daemon *d, struct vlink *v)
 {
 	uint64_t now = 0;

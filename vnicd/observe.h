@@ -53,6 +53,8 @@ uint64_t observe_speed(struct daemon *d, int ifindex, int *ret_duplex);
 void observe_below(struct daemon *d, struct vlink *v);
 /* Does the VNIC have an address inside one of its parent's subnets? Sets or clears v->warn. */
 void observe_subnets(struct daemon *d, struct vlink *v);
+/* Has a link of the own namespace an address, other than link-local ones? */
+bool observe_addressed(struct daemon *d, int ifindex);
 
 /* Everything of ours in the own namespace and the zones (a list ended by NULL); see kernel_ops. */
 int observe_marked(struct daemon *d, const char *const *zones,
