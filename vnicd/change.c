@@ -9,6 +9,7 @@
 #include "vnicd/parent.h"
 #include "vnicd/reconcile.h"
 #include "vnicd/session.h"
+#include "vnicd/unknown.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -306,19 +307,14 @@ int change_deletable(struct daemon *d, const char *name, enum link_class class, 
 		     struct err *e)
 {
 	char buf[IFNAMSIZ];
-	struct slink *s;
 	struct vlink *v;
 
 	if (!name)
 		return err_user(e, -EINVAL, "names", "not a list of link names");
 	name = observe_name(d, name, buf);
 	v = vlink_find(d, name);
-	s = slink_by_name(d, name);
-	if (!v && s && !check_going(d, &s->l))
-		return err_user(e, -EINVAL, name, "not %s: vnicd did not make it",
-				class == CLASS_VNIC ? "a VNIC" : "an etherstub");
 	if (!v)
-		return err_user(e, -ENODEV, name, "no such %s", class == CLASS_VNIC ? "VNIC" : "etherstub");
+		return unknown_link(d, class == CLASS_VNIC ? UNKNOWN_VNIC : UNKNOWN_ETHERSTUB, name, e);
 	if (v->s.class != class)
 		return err_user(e, -EINVAL, name, "it is %s: use %s",
 				v->s.class == CLASS_VNIC ? "a VNIC" : "an etherstub",
@@ -415,7 +411,7 @@ static int find_changeable(struct daemon *d, const json_t *c, struct vlink **ret
 		return 0;
 	s = slink_by_name(d, name);
 	return s && !check_going(d, &s->l) ? refuse_foreign(d, &s->l, first_prop(props), e)
-					   : err_user(e, -ENODEV, name, "no such link");
+					   : unknown_link(d, UNKNOWN_LINK, name, e);
 }
 
 static int reset_values(struct vlink *v, struct props *p, const json_t *list, struct err *e)
@@ -527,7 +523,7 @@ static int find_renamable(struct daemon *d, const json_t *c, struct vlink **ret,
 	return s && !check_going(d, &s->l)
 		       ? err_user(e, -EOPNOTSUPP, link,
 				  "vnicd did not make it: use 'ip link set dev %s name %s'", link, name)
-		       : err_user(e, -ENODEV, link, "no such link");
+		       : unknown_link(d, UNKNOWN_LINK, link, e);
 }
 
 /* ret as of change_build(). */

@@ -8,6 +8,7 @@
 #include "lib/kern/kern.h"
 #include "vnicd/observe.h"
 #include "vnicd/session.h"
+#include "vnicd/unknown.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -288,7 +289,7 @@ static int check_names(struct daemon *d, json_t *names, struct err *e)
 			return err_user(e, -EINVAL, "names", "not a list of link names");
 		name = observe_name(d, name, buf);
 		if (!vlink_find(d, name) && !slink_by_name(d, name))
-			return err_user(e, -ENODEV, name, "no such link");
+			return unknown_link(d, UNKNOWN_LINK, name, e);
 		if (name == buf)
 			json_array_set_new(names, i, json_string(name));
 	}

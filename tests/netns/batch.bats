@@ -44,7 +44,7 @@ refused() {
 		echo 'delete-vnic vnic9'
 		echo 'create-etherstub stub0'
 	} >"$VT_DIR/file"
-	refused "vnicadm: $VT_DIR/file:202: vnic9: no such VNIC"
+	refused "vnicadm: $VT_DIR/file:202: vnic9: no such VNIC: see 'vnicadm show-vnic'"
 	same 'no such VNIC' "$before" "$(dump)"
 	printf 'create-etherstub stub0\ncreate-vnic -l stub0 a1\ncreate-vnic -l eth0 a1\n' >"$VT_DIR/file"
 	refused "vnicadm: $VT_DIR/file:3: a1: a VNIC of that name exists: choose another, or delete it first"
@@ -60,7 +60,7 @@ refused() {
 	[[ $(in_ns h ip -j link show a1 | jq '.[0].ifindex') != "$index" ]]
 	[[ $(adm show-etherstub) == '' ]]
 	printf 'delete-vnic a1\nset-linkprop -p maxbw=1M a1\n' >"$VT_DIR/file"
-	refused "vnicadm: $VT_DIR/file:2: a1: no such link"
+	refused "vnicadm: $VT_DIR/file:2: a1: no such link: see 'vnicadm show-link'"
 	adm show-vnic a1
 }
 
