@@ -107,8 +107,11 @@ void want_node(const struct daemon *d, const struct vlink *v, const struct node 
 		ret->parent.ifindex = parent->l.ifindex;
 		ret->bc_queue = bc_queue_for(parent->vnics + !vlink_by_n(d, v->s.n));
 	}
-	if (v->s.class == CLASS_VLAN)
+	if (v->s.class == CLASS_VLAN) {
+		/* It cannot be up while its parent is down, and comes up with it. */
+		ret->up = have->link ? have->up : parent && parent->l.flags & IFF_UP;
 		return;
+	}
 	node_ifb_name(v->s.n, ret->ifb_port.name);
 	want_iso(v, have, ret);
 	want_caps(ret, want_cap(v, false, speed), want_cap(v, true, speed), have);

@@ -22,6 +22,8 @@ vlans() {
 	in_ns h ip -j -d link |
 		jq -r '.[] | select(.linkinfo.info_kind == "vlan") | "\(.ifname) \(.link) \(.linkinfo.info_data.id)"' | xargs
 }
+# But for the numbers of a link that was made again
+whole() { dump remade | sed -E 's/(link eth0.100) [0-9]+/\1/; s/hook-[0-9]+/hook-N/'; }
 row() { adm show-vnic -o link,over,vid,mtu,state "$1" | tail -n +2 | xargs; }
 # shellcheck disable=SC2120 # by one of its callers
 wire_again() {
@@ -51,7 +53,7 @@ wire_again() {
 		run -1 adm create-vnic -l eth0 -v "$vid" v0
 		[[ $output == *"-v $vid is not a VLAN's number: give 1 to 4094"* ]] || complain "$output"
 	done
-	refused 1 'nolink: no such link' create-vnic -l nolink -v 5 v0
+	refused 1 "nolink: no such link: see 'vnicadm show-link'" create-vnic -l nolink -v 5 v0
 	same 'refused' "$before" "$(dump)"
 }
 
@@ -124,14 +126,15 @@ both_ways() {
 @test "vlan: its link deleted by others is made again, and the VNICs on it with it" {
 	need_vlans
 	made create-vnic -l eth0 -v 100 -p maxbw=10M v0
-	whole=$(dump remade)
+	whole=$(whole)
 	in_ns h ip link del eth0.100
 	until_is 'v0 eth0 100 1500 up' row v0
-	until_is "$whole" dump remade
+	until_is "$whole" whole
 }
 
 @test "vlan: kill -9 and failures at every step" {
 	need_vlans
+	stop TERM
 	start_faulty
 	kill_every_step 'create-vnic -v' 'adm create-vnic -l eth0 -v 100 -p maxbw=10M v0' 'adm delete-vnic v0'
 	fail_every_step 'create-vnic -v' 'adm create-vnic -l eth0 -v 100 -p maxbw=10M v0' 'adm delete-vnic v0'
