@@ -1,0 +1,64 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-or-later
+# How exact a cap is, one stream at a time, so that slow machines can measure it too: within 2 % on every path, by tcx
+# and by clsact.
+
+load common
+
+setup_file() {
+	vt_begin
+	vt_wire
+	start A=
+	adm create-etherstub stub0
+	vnic a eth0 maxbw=20M 10
+	vnic b eth0 "" 11
+	vnic s stub0 maxbw=20M 12
+	vnic t stub0 "" 13
+}
+teardown_file() { vt_cleanup; }
+
+# vnic NAME PARENT CAPS NUMBER: zone NAME, VNIC NAME0
+vnic() {
+	vt_zone "$1"
+	adm create-vnic -l "$2" -p "zone=$VT$1${3:+,$3}" "${1}0"
+	vt_addr "$1" "${1}0" "$4"
+}
+
+# exact NAME FROM TO ADDRESS KIND: never above 102 %. Who does not get the processor sends less: then it is tried again.
+exact() {
+	local try rate
+
+	for try in {1..6}; do
+		: >"$VT_DIR/figures"
+		streams 5 "$1 $2 $3 $4 $((5300 + try)) $5 20M"
+		rate=$(cut -d' ' -f2 "$VT_DIR/figures")
+		echo "# $1: $rate of the cap${HOW:+, by $HOW} (try $try)" >&3
+		awk -v r="$rate" 'BEGIN { exit r > 1.02 }' || complain "$1: $rate of the cap"
+		awk -v r="$rate" 'BEGIN { exit r < 0.98 }' || continue
+		return 0
+	done
+	complain "$1: never more than 98 % of the cap"
+}
+
+paths() {
+	exact to-the-wire a p 10.99.0.1 tcp4
+	exact from-the-wire p a 10.99.0.10 tcp4
+	exact to-a-sibling a b fd99::11 tcp6
+	exact from-a-sibling b a fd99::10 tcp6
+	exact out-on-a-stub s t 10.99.0.13 tcp4
+	exact in-on-a-stub t s 10.99.0.12 tcp4
+}
+
+@test "every path, one after the other, at 20M" {
+	paths
+}
+
+# Stays the last one: the daemon starts anew.
+@test "the same by clsact" {
+	stop
+	VNICD=$FAULTY start VNICD_DISABLE=tcx
+	adm reset-linkprop -p maxbw a0
+	adm set-linkprop -p maxbw=20M a0
+	in_ns h tc filter show dev eth0 ingress | grep -q bpf
+	HOW=clsact paths
+}
