@@ -98,9 +98,10 @@ vt_stop() {
 vt_reap() { wait "$@" 2>/dev/null || true; }
 vt_gone() { [[ ! -d /proc/$1 || $(vt_birth "$1") == "" || $(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null) == Z* ]]; }
 
-# Waits until a command succeeds: vt_until TENTHS COMMAND...
+# Waits until a command succeeds: vt_until TENTHS COMMAND... VNICD_TEST_SLOW: how many times slower than a machine this
+# one is (emulation); waits are as many times longer.
 vt_until() {
-	local n=$1
+	local n=$(($1 * ${VNICD_TEST_SLOW:-1}))
 
 	while ! "${@:2}" >/dev/null 2>&1; do
 		((n-- > 0)) || return 1
@@ -160,6 +161,11 @@ vt_cleanup() {
 	rm -rf --one-file-system "$VT_DIR"
 	return 0
 }
+
+# Can the meters keep up with a flood here?
+vt_floods() { [[ -z ${SLOW_BUILD:-} ]]; }
+# shellcheck disable=SC2034 # for skip
+VT_NO_FLOOD='the meters are too slow for a flood: a sanitizers'"'"' build, or emulation'
 
 # --- traffic -----------------------------------------------------------------------------------------------------
 
