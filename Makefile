@@ -138,7 +138,7 @@ DEBS := gcc libc6-dev make pkg-config clang llvm bpftool \
 	libsqlite3-dev libsmartcols-dev libinih-dev uthash-dev \
 	check bats perl mandoc shellcheck cppcheck clang-format clang-tidy \
 	iperf3 iproute2 iputils-ping ethtool kmod jq sqlite3 udhcpd udhcpc socat procps strace util-linux xz-utils zstd mmdebstrap \
-	debian-archive-keyring git
+	debian-archive-keyring git libteam-utils
 installed   = dpkg-query -W -f '$${Status}\n' $(1) 2>/dev/null | grep -q 'ok installed'
 missing     = for p in $(1); do $(call installed,$$p) || printf '%s ' "$$p"; done
 apt_install = apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=120 \

@@ -9,6 +9,7 @@ setup_file() {
 	vt_begin
 	vt_wire
 	start A=
+	control_make
 	adm create-etherstub stub0
 	vnic a eth0 maxbw=20M 10
 	vnic b eth0 "" 11
@@ -25,13 +26,15 @@ vnic() {
 }
 
 # exact NAME FROM TO ADDRESS KIND: never above 102 %, and within 2 % by the middle one of its seconds: who does not get
-# the processor sends less, then it is tried again.
+# the processor sends less, then it is tried again. Never enough, though the control was not disturbed once, is a fault.
 exact() {
-	local try mean middle
+	local try mean middle quiet=0
 
-	for try in {1..6}; do
+	for ((try = 1; try <= 3 * (${VNICD_TEST_SLOW:-0} ? 3 : 1); try++)); do
 		: >"$VT_DIR/figures"
+		control_start
 		streams 5 "$1 $2 $3 $4 $((5300 + try)) $5 20M"
+		control_end || ((++quiet))
 		mean=$(cut -d' ' -f2 "$VT_DIR/figures")
 		middle=$(middle_second "$VT_DIR/stream.$1" "$(l2_ratio "$5")")
 		echo "# $1: $mean of the cap, the middle second $middle${HOW:+, by $HOW} (try $try)" >&3
@@ -39,7 +42,8 @@ exact() {
 		awk -v r="$middle" 'BEGIN { exit r < 0.98 }' || continue
 		return 0
 	done
-	complain "$1: never as much as 98 % of the cap"
+	((quiet == 0)) || complain "$1: never as much as 98 % of the cap"
+	UNMEASURED="${UNMEASURED:-} $1"
 }
 middle_second() {
 	jq --argjson l2 "$2" '[.intervals[1:][].sum | select(.seconds > 0.5).bits_per_second] | sort
@@ -53,6 +57,7 @@ paths() {
 	exact from-a-sibling b a fd99::10 tcp6
 	exact out-on-a-stub s t 10.99.0.13 tcp4
 	exact in-on-a-stub t s 10.99.0.12 tcp4
+	[[ -z ${UNMEASURED:-} ]] || skip "not measurable here, too little of the processor:$UNMEASURED"
 }
 
 @test "every path, one after the other, at 20M" {
