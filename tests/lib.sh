@@ -162,10 +162,10 @@ vt_cleanup() {
 	return 0
 }
 
-# Can the meters keep up with a flood here?
+# Can the meters keep up with a flood?
 vt_floods() { [[ -z ${SLOW_BUILD:-} ]]; }
 # shellcheck disable=SC2034 # for skip
-VT_NO_FLOOD='the meters are too slow for a flood: a sanitizers'"'"' build, or emulation'
+VT_NO_FLOOD="the sanitizers' build of the measuring tools is too slow for a flood"
 
 # --- traffic -----------------------------------------------------------------------------------------------------
 
