@@ -73,6 +73,16 @@ echo "$qdiscs" | while read -r _ kind handle _ dev _; do
 	esac
 done'
 
+# Programs on a device's two hooks, by tcx or as filters of a clsact: hooks NS DEV
+hooks() {
+	local side tcx
+
+	for side in ingress egress; do
+		tcx=$(in_ns "$1" "$TOOLS/hooks" --dev "$2" | sed -n "s/^tcx_$side //p")
+		printf '%s %d ' "$side" $((tcx + $(in_ns "$1" tc filter show dev "$2" "$side" 2>/dev/null | grep -c ' bpf .* handle ')))
+	done
+}
+
 look_at() { nsenter --net="/run/netns/$VT$1" sh -c "$LOOK" sh "$TOOLS/hooks" </dev/null | sed -E "s/^/$1: /"; }
 
 # The steering entries: MAC, ifb by name, open or not

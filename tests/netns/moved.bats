@@ -47,9 +47,9 @@ move() {
 	ms=$(until_capped "$3" "$1" "$from")
 	echo "$1 $2 -> $3: capped after $ms ms" >&2
 	echo "$ms" >>"$VT_DIR/arrivals"
-	((ms < 1000))
+	((ms < 1000 * ${VNICD_TEST_SLOW:-1}))
 }
-within_100ms() { (($(sort -n "$VT_DIR/arrivals" | sed -n "$((($(wc -l <"$VT_DIR/arrivals") + 1) / 2))p") <= 100)); }
+within_100ms() { (($(sort -n "$VT_DIR/arrivals" | sed -n "$((($(wc -l <"$VT_DIR/arrivals") + 1) / 2))p") <= 100 * ${VNICD_TEST_SLOW:-1})); }
 ours_at() { in_ns "$1" ip -d link show "$2" | grep -q 'alias vnicd:'; }
 
 @test "moved by ip: own -> zone -> zone -> own; stays ours, ZONE shows it, caps stand within 100 ms, counters go on" {
@@ -66,7 +66,7 @@ ours_at() { in_ns "$1" ip -d link show "$2" | grep -q 'alias vnicd:'; }
 		until_is up vnic vnic1 state
 		is 10Mbit "$(rate $zone vnic1)"
 		is 10Mbit "$(rx_rate)"
-		matches 'tcx_ingress 1' "$(in_ns $zone "$TOOLS/hooks" --dev vnic1)"
+		matches '^ingress 1' "$(hooks $zone vnic1)"
 		in_ns $zone ip addr add 10.99.0.9/24 dev vnic1
 		in_ns p ping -q -c 3 -i 0.01 -W 2 10.99.0.9
 		not_less "${old:-0 0 0 0 0 0 0 0}" "$(counters vnic1)"
