@@ -234,11 +234,11 @@ static int sweep_steer(int parent, struct mac mac, void *arg)
 {
 	struct adopt *a = arg;
 	struct node o = {.class = CLASS_VNIC, .parent.ifindex = parent, .mac = mac};
-	struct vlink *v, *next;
+	struct slink *below = slink_find(a->d, parent);
+	struct vlink *v = below ? vlink_by_mac(a->d, below, mac) : NULL;
 
-	HASH_ITER (hh_n, a->d->by_n, v, next)
-		if (v->hook == parent && mac_equal(v->s.mac, mac))
-			return 0;
+	if (v && v->hook == parent)
+		return 0;
 	remove_leftover(a, OP_STEER_DEL, ON_IFB, &o);
 	return 0;
 }
@@ -355,7 +355,7 @@ int adopt_all(struct daemon *d, struct err *e)
 
 	d->starting = true;
 	begin(&a, d);
-	observe_survey(d, HASH_CNT(hh_n, d->by_n) >= OBSERVE_MANY);
+	observe_survey(d, HASH_CNT(hh_n, d->by_n));
 	r = gather(&a, e);
 	if (r == 0) {
 		sweep(&a);
@@ -365,7 +365,7 @@ int adopt_all(struct daemon *d, struct err *e)
 	d->starting = false;
 	if (r == 0)
 		r = sweep_rest(&a, e);
-	observe_survey(d, false);
+	observe_survey_end(d);
 	log_info(NULL, "adopted %u links with %lu modifying acts", HASH_CNT(hh_n, d->by_n),
 		 apply_acts(d->kernel) - acts);
 	end(&a);

@@ -9,6 +9,7 @@
 #include "vnicd/parent.h"
 #include "vnicd/reconcile.h"
 #include "vnicd/session.h"
+#include "vnicd/unknown.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -88,13 +89,16 @@ static bool temporary(const json_t *params)
 }
 
 /* A VNIC beside its parent can be reached around its cap, and cannot talk to the host over it. */
-void change_note_place(struct daemon *d, const struct vlink *v, json_t *notes)
+static bool is_beside_parent(const struct vlink *v)
+{
+	return v->s.class == CLASS_VNIC && !v->s.over && !prop_zone(&v->props)[0];
+}
+
+static void note_place(struct daemon *d, const struct vlink *v, json_t *notes)
 {
 	char over[IFNAMSIZ];
 
 	vlink_over(d, v, over);
-	if (v->s.class != CLASS_VNIC || v->s.over || prop_zone(&v->props)[0])
-		return;
 	if (prop_isolate(&v->props))
 		note(notes, "note",
 		     "this host and %s cannot reach each other over %s: between their addresses traffic "
@@ -107,6 +111,22 @@ void change_note_place(struct daemon *d, const struct vlink *v, json_t *notes)
 		     "zone=NAME or isolate=on); "
 		     "this host and %s cannot reach each other over %s",
 		     v->s.name, over, over, v->s.name, over);
+}
+
+void change_note_place(struct daemon *d, const struct vlink *v, json_t *notes, unsigned *count)
+{
+	if (!is_beside_parent(v))
+		return;
+	if (!*count)
+		note_place(d, v, notes);
+	++*count;
+}
+
+void change_note_more(unsigned count, json_t *notes)
+{
+	if (count > 1)
+		note(notes, "note", "the same holds for %u more VNIC%s of this batch", count - 1,
+		     count > 2 ? "s" : "");
 }
 
 void change_note_driver(const struct slink *parent, json_t *notes)
@@ -191,7 +211,7 @@ void change_create_vnic(struct daemon *d, struct call *c)
 	v->s.down = json_is_true(json_object_get(call_params(c), "down"));
 	if (change_build_vnic(d, call_params(c), v, &parent, &e) < 0 || run_create(d, v, &e) < 0)
 		goto fail;
-	change_note_place(d, v, notes);
+	change_note_place(d, v, notes, &(unsigned){0});
 	change_note_driver(parent, notes);
 	reply_done(c, v->s.name, notes);
 	return;
@@ -258,19 +278,14 @@ int change_deletable(struct daemon *d, const char *name, enum link_class class, 
 		     struct err *e)
 {
 	char buf[IFNAMSIZ];
-	struct slink *s;
 	struct vlink *v;
 
 	if (!name)
 		return err_user(e, -EINVAL, "names", "not a list of link names");
 	name = observe_name(d, name, buf);
 	v = vlink_find(d, name);
-	s = slink_by_name(d, name);
-	if (!v && s && !check_going(d, &s->l))
-		return err_user(e, -EINVAL, name, "not %s: vnicd did not make it",
-				class == CLASS_VNIC ? "a VNIC" : "an etherstub");
 	if (!v)
-		return err_user(e, -ENODEV, name, "no such %s", class == CLASS_VNIC ? "VNIC" : "etherstub");
+		return unknown_link(d, class == CLASS_VNIC ? UNKNOWN_VNIC : UNKNOWN_ETHERSTUB, name, e);
 	if (v->s.class != class)
 		return err_user(e, -EINVAL, name, "it is %s: use %s",
 				v->s.class == CLASS_VNIC ? "a VNIC" : "an etherstub",
@@ -367,7 +382,7 @@ static int find_changeable(struct daemon *d, const json_t *c, struct vlink **ret
 		return 0;
 	s = slink_by_name(d, name);
 	return s && !check_going(d, &s->l) ? refuse_foreign(d, &s->l, first_prop(props), e)
-					   : err_user(e, -ENODEV, name, "no such link");
+					   : unknown_link(d, UNKNOWN_LINK, name, e);
 }
 
 static int reset_values(struct vlink *v, struct props *p, const json_t *list, struct err *e)
@@ -440,7 +455,7 @@ int change_build(struct daemon *d, const json_t *c, edit_fn *edit, struct change
 		ret->new->moved = false;
 	if (strcmp(vlink_zone(ret->new), vlink_zone(ret->old)) != 0 ||
 	    prop_isolate(&ret->new->props) != prop_isolate(&ret->old->props))
-		change_note_place(d, ret->new, notes);
+		change_note_place(d, ret->new, notes, &(unsigned){0});
 	return 0;
 }
 
@@ -479,7 +494,7 @@ static int find_renamable(struct daemon *d, const json_t *c, struct vlink **ret,
 	return s && !check_going(d, &s->l)
 		       ? err_user(e, -EOPNOTSUPP, link,
 				  "vnicd did not make it: use 'ip link set dev %s name %s'", link, name)
-		       : err_user(e, -ENODEV, link, "no such link");
+		       : unknown_link(d, UNKNOWN_LINK, link, e);
 }
 
 /* ret as of change_build(). */

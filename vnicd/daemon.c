@@ -55,21 +55,10 @@ static int read_world(struct daemon *d, struct err *e)
 	return 0;
 }
 
-static int open_all(struct daemon *d, struct err *e)
+static int read_all(struct daemon *d, struct err *e)
 {
-	int r = read_world(d, e);
+	int r = observe_links(d, e);
 
-	if (r == 0)
-		r = store_open(d->options->state_dir, &d->store, e);
-	if (r < 0)
-		return r;
-	r = observe_open(d, e);
-	if (r == 0)
-		r = mend_start(d, e);
-	if (r == 0)
-		r = observe_start(d, e);
-	if (r == 0)
-		r = observe_links(d, e);
 	if (r == 0)
 		r = world_load(d, e);
 	if (r == 0)
@@ -77,6 +66,26 @@ static int open_all(struct daemon *d, struct err *e)
 	if (r == 0)
 		r = isolate_load(d, e);
 	return r < 0 ? r : adopt_all(d, e);
+}
+
+static int open_all(struct daemon *d, struct err *e)
+{
+	int r = read_world(d, e);
+
+	if (r == 0)
+		r = store_open(d->options->state_dir, &d->store, e);
+	if (r == 0)
+		r = observe_open(d, e);
+	if (r == 0)
+		r = mend_start(d, e);
+	if (r == 0)
+		r = observe_start(d, e);
+	if (r < 0)
+		return r;
+	observe_survey(d, OBSERVE_MANY); /* however few they are, each is asked for more than once */
+	r = read_all(d, e);
+	observe_survey_end(d);
+	return r;
 }
 
 int daemon_open(const struct options *o, sd_event *event, struct daemon **ret, struct err *e)

@@ -91,10 +91,17 @@ int observe_vlink(struct daemon *d, const struct vlink *v, const char *zone, str
 	return r;
 }
 
-void observe_survey(struct daemon *d, bool on)
+void observe_survey(struct daemon *d, size_t count)
 {
-	if (d->kernel->ops->survey)
-		d->kernel->ops->survey(d->kernel, on);
+	d->surveys++;
+	if (count >= OBSERVE_MANY && d->kernel->ops->survey)
+		d->kernel->ops->survey(d->kernel, true);
+}
+
+void observe_survey_end(struct daemon *d)
+{
+	if (!--d->surveys && d->kernel->ops->survey)
+		d->kernel->ops->survey(d->kernel, false);
 }
 
 int observe_hook(struct daemon *d, int parent, bool *ret, struct err *e)
@@ -381,13 +388,13 @@ static void readdressed(struct daemon *d, struct slink *parent)
 {
 	struct vlink *v;
 
-	observe_survey(d, parent->vnics >= OBSERVE_MANY);
+	observe_survey(d, parent->vnics);
 	DL_FOREACH (parent->above, v) {
 		if (want_isolate(v))
 			d->touched(d, v, false);
 		observe_subnets(d, v);
 	}
-	observe_survey(d, false);
+	observe_survey_end(d);
 }
 
 /* Addresses or qdiscs. One VNIC's look is enough to see whether a parent's hook still stands. */

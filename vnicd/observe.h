@@ -36,11 +36,12 @@ int observe_isolated(struct daemon *d, int (*cb)(uint32_t n, void *arg), void *a
 /* ARP settings of n's parent and of n, or of what n will be in the own namespace. */
 void observe_arp(struct daemon *d, int parent, struct node *n);
 /*
- * So many links are looked at next that the own namespace had better be read once, and asked there until
- * something is changed. on: before the first look; off: after the last.
+ * count links are looked at next: when they are many, the own namespace is read once, and asked there until
+ * something is changed. Every survey has its end, after the last look; one may hold others.
  */
 #define OBSERVE_MANY 16
-void observe_survey(struct daemon *d, bool on);
+void observe_survey(struct daemon *d, size_t count);
+void observe_survey_end(struct daemon *d);
 /* v was made again: for ten minutes the addresses that it gets are told to its neighbours. */
 void observe_announce(struct daemon *d, struct vlink *v);
 /* Bits/s, 0 when the link has or tells none; duplex as kernel_ops. */

@@ -410,10 +410,10 @@ static int check_all(struct txn *t, struct err *e)
 {
 	int r;
 
-	observe_survey(t->d, true);
+	observe_survey(t->d, t->count);
 	t->from = 0;
 	r = txn_check(t, true, e);
-	observe_survey(t->d, false);
+	observe_survey_end(t->d);
 	if (r < 0)
 		txn_undo(t);
 	return r;
@@ -435,9 +435,9 @@ int txn_unmake(struct txn *t, struct err *e)
 
 	if (r < 0)
 		return r;
-	observe_survey(t->d, t->count >= TXN_MANY);
+	observe_survey(t->d, t->count);
 	r = txn_check(t, false, e);
-	observe_survey(t->d, false);
+	observe_survey_end(t->d);
 	return r;
 }
 
@@ -463,7 +463,7 @@ static void refresh(struct daemon *d, const struct port *before, int now)
 /* Links that came or went are known to the next request, whenever their notification is read. */
 void txn_refresh(struct txn *t)
 {
-	observe_survey(t->d, t->count >= TXN_MANY);
+	observe_survey(t->d, t->count);
 	for (size_t i = 0; i < t->count; i++) {
 		struct item *it = &t->items[i];
 		bool own = !it->want.port.zone[0];
@@ -475,7 +475,7 @@ void txn_refresh(struct txn *t)
 			observe_refresh(t->d, it->ifindex);
 		refresh(t->d, &it->have.ifb_port, it->ifb);
 	}
-	observe_survey(t->d, false);
+	observe_survey_end(t->d);
 }
 
 int txn_look(struct txn *t, const char *zone, struct err *e)

@@ -8,6 +8,7 @@
 #include "vnicd/observe.h"
 #include "vnicd/reconcile.h"
 #include "vnicd/session.h"
+#include "vnicd/unknown.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -37,7 +38,7 @@ static int find_ours(struct daemon *d, const char *name, struct vlink **ret, str
 		return 0;
 	if (slink_by_name(d, name))
 		return err_user(e, -EINVAL, name, "vnicd did not make it: there is nothing to apply again");
-	return err_user(e, -ENODEV, name, "no such link");
+	return unknown_link(d, UNKNOWN_LINK, name, e);
 }
 
 void upkeep_reapply(struct daemon *d, struct call *c)

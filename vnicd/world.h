@@ -105,7 +105,8 @@ struct daemon {
 	struct stream *streams; /* live statistics going out */
 	char world[128];        /* boot id and namespace */
 	char boot[64];
-	bool starting; /* what no isolated VNIC needs is put back when all are adopted */
+	unsigned surveys; /* under way, one within the other */
+	bool starting;    /* what no isolated VNIC needs is put back when all are adopted */
 };
 
 /* Desired links. */

@@ -149,9 +149,12 @@ static int real_observe_hook(struct kernel *k, int parent_ifindex, bool *ret, st
 static int real_links(struct kernel *k, int (*cb)(const struct sys_link *l, void *arg), void *arg,
 		      struct err *e)
 {
-	struct extack x;
-	int rc = link_each(real_of(k)->rt, NULL, cb, arg, &x);
+	struct real *r = real_of(k);
+	struct extack x = {};
+	int rc;
 
+	if (!view_each(r, r->rt, cb, arg, &rc))
+		rc = link_each(r->rt, NULL, cb, arg, &x);
 	return rc < 0 ? real_fail(rc, NULL, &x, e) : rc;
 }
 

@@ -68,7 +68,7 @@ refused() {
 	in_ns z1 ip link add taken0 type veth peer taken1
 	refused 'vnicadm: vnic2: a VNIC of that name exists: choose another, or delete it first' rename-link vnic1 vnic2
 	refused 'vnicadm: vnic1: it has that name already' rename-link vnic1 vnic1
-	refused 'vnicadm: nosuch: no such link' rename-link nosuch vnic3
+	refused "vnicadm: nosuch: no such link: see 'vnicadm show-link'" rename-link nosuch vnic3
 	refused "vnicadm: eth0: vnicd did not make it: use 'ip link set dev eth0 name wan0'" rename-link eth0 wan0
 	refused "vnicadm: taken0: a link of that name exists in zone ${VT}z1: choose another name, or delete that link first" \
 		rename-link vnic2 taken0

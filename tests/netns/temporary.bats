@@ -102,11 +102,12 @@ is() { [[ $1 == "$2" ]] || complain "is: $1" "should be: $2"; }
 @test "-P of a link of which nothing is stored" {
 	adm create-vnic -t -l eth0 vnic1 2>/dev/null
 	for verb in show-link show-vnic show-linkprop; do
-		refused 'vnic1: it is temporary: nothing of it is stored for good' "$verb" -P vnic1
-		refused 'nosuch: no such '"$([[ $verb == show-vnic ]] && echo VNIC || echo link)" "$verb" -P nosuch
+		refused 'vnic1: it is temporary, and nothing of it is stored for good: leave -P out' "$verb" -P vnic1
+		what=$([[ $verb == show-vnic ]] && echo "VNIC: see 'vnicadm show-vnic'" || echo "link: see 'vnicadm show-link'")
+		refused "nosuch: no such $what" "$verb" -P nosuch
 	done
-	refused 'eth0: vnicd did not make it, and stores nothing of it' show-link -P eth0
-	refused 'eth0: vnicd did not make it, and stores nothing of it' show-linkprop -P eth0
+	refused 'eth0: vnicd did not make it, and stores nothing of it: leave -P out' show-link -P eth0
+	refused 'eth0: vnicd did not make it, and stores nothing of it: leave -P out' show-linkprop -P eth0
 }
 
 @test "-P with what does not go with it" {

@@ -35,7 +35,7 @@ quiet_dump() { dump | grep -v '^LINK\|^eth0\|^lo'; }
 	refused 1 "vnic1: zone ${VT}z1 is gone" reapply vnic1
 	refused 1 "vnic1: zone ${VT}z1 is gone" reapply
 	refused 1 "eth0: vnicd did not make it: there is nothing to apply again" reapply eth0
-	refused 1 "vnic9: no such link" reapply vnic9
+	refused 1 "vnic9: no such link: did you mean vnic1?" reapply vnic9
 }
 
 @test "reset: refused without a terminal, asked for on one, and nothing of ours is left" {
