@@ -61,14 +61,15 @@ $(B)/vnicd/vnicd: LIBS = -lnl-route-3 -lnl-3 -lmnl -lbpf -lcap-ng -lsystemd -lja
 $(B)/vnicadm/vnicadm: LIBS = -ljansson -lsmartcols
 # The daemon that dies or fails on demand, for tests only.
 $(B)/tests/vnicd: $(call objs,vnicd/main.c $(filter-out vnicd/fault.c vnicd/apply.c vnicd/reconcile.c vnicd/save.c,$(DAEMON_SRC)) \
-	$(filter-out lib/bpf/attach.c,$(DAEMON_LIB))) $(addprefix $(B)/tests/vnicd-,fault.o apply.o reconcile.o save.o attach.o)
+	$(filter-out lib/bpf/attach.c lib/kern/linkop.c,$(DAEMON_LIB))) \
+	$(addprefix $(B)/tests/vnicd-,fault.o apply.o reconcile.o save.o attach.o linkop.o)
 $(B)/tests/vnicd: LIBS = -lnl-route-3 -lnl-3 -lmnl -lbpf -lcap-ng -lsystemd -ljansson -lsqlite3 -linih -lm
 define faulty
 $(B)/tests/vnicd-%.o: $(1)/%.c Makefile
 	$$(Q)mkdir -p $$(@D)
 	$$(call say,CC,$$< (faults)) $$(CC) $$(ALL_CFLAGS) -DVNICD_TEST -c -o $$@ $$<
 endef
-$(foreach d,vnicd lib/bpf,$(eval $(call faulty,$(d))))
+$(foreach d,vnicd lib/bpf lib/kern,$(eval $(call faulty,$(d))))
 $(PROGRAMS) $(B)/tests/vnicd:
 	$(call say,LD,$@) $(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
 

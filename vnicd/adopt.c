@@ -9,6 +9,7 @@
 #include "vnicd/isolate.h"
 #include "vnicd/log.h"
 #include "vnicd/observe.h"
+#include "vnicd/place.h"
 #include "vnicd/reconcile.h"
 #include "vnicd/want.h"
 
@@ -88,6 +89,11 @@ static void seen_in(struct daemon *d, struct vlink *v, const struct port *port, 
 	snprintf(v->place, sizeof(v->place), "%s", port->zone);
 	observe_place(d, v, port->ifindex);
 	observe_below(d, v);
+}
+
+static void seen_robbed(struct daemon *d, struct vlink *v, const struct port *port)
+{
+	seen_in(d, v, port, v->s.class);
 }
 
 /* A link with our mark belongs to a row, or to a creation or deletion that did not come to its end. */
@@ -273,7 +279,8 @@ static void adopt_link(struct adopt *a, struct vlink *v)
 	} else if (intent_of(a, v->s.n, "delete")) {
 		reconcile_moved(a->d, v, vlink_zone(v));
 	} else {
-		(a->new_world ? reconcile_raise : reconcile_link)(a->d, v);
+		/* Some kernels rename only what is down, and it may still be. */
+		(a->new_world || renamed ? reconcile_raise : reconcile_link)(a->d, v);
 	}
 }
 
@@ -357,6 +364,8 @@ int adopt_all(struct daemon *d, struct err *e)
 	begin(&a, d);
 	observe_survey(d, HASH_CNT(hh_n, d->by_n));
 	r = gather(&a, e);
+	if (r == 0)
+		r = place_robbed(d, seen_robbed, e);
 	if (r == 0) {
 		sweep(&a);
 		count_hooks(&a);

@@ -16,5 +16,7 @@ void apply_undo(struct kernel *k, struct op_list *list);
 int apply_op(struct kernel *k, struct op *op, struct err *e);
 /* All of list, each for itself; what fails is logged and left to the next start. */
 void apply_leftovers(struct kernel *k, struct op_list *list);
+/* The last to be done when no link of ours is left. */
+void apply_tidy(struct kernel *k);
 /* Modifying acts so far. */
 unsigned long apply_acts(const struct kernel *k);

@@ -280,7 +280,8 @@ int check_props(struct daemon *d, const struct vlink *v, const struct vlink *old
 		r = check_percent(d, v, e);
 	if (r == 0)
 		r = check_isolate(v, e);
-	if (r == 0 && (!old || strcmp(prop_zone(&old->props), prop_zone(&v->props)) != 0))
+	if (r == 0 &&
+	    (!old || strcmp(prop_zone(&old->props), prop_zone(&v->props)) != 0 || (old->moved && !v->moved)))
 		r = check_place(d, v, e);
 	return r;
 }

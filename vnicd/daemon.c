@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Opens and closes the daemon's parts in order. Serves nobody: that is server.c's. */
 #include "vnicd/adopt.h"
+#include "vnicd/apply.h"
 #include "vnicd/isolate.h"
 #include "vnicd/log.h"
 #include "vnicd/machine.h"
 #include "vnicd/mend.h"
 #include "vnicd/observe.h"
+#include "vnicd/place.h"
 #include "vnicd/sampler.h"
 
 #include <errno.h>
@@ -79,6 +81,8 @@ static int open_all(struct daemon *d, struct err *e)
 	if (r == 0)
 		r = mend_start(d, e);
 	if (r == 0)
+		r = place_start(d, e);
+	if (r == 0)
 		r = observe_start(d, e);
 	if (r < 0)
 		return r;
@@ -112,10 +116,15 @@ struct daemon *daemon_close(struct daemon *d)
 		return NULL;
 	if (d->store && d->kernel)
 		sampler_save(d);
+	if (d->store)
+		place_stop(d);
 	sd_event_source_disable_unref(d->notify);
 	sd_event_source_disable_unref(d->zones);
+	sd_event_source_disable_unref(d->zones_again);
 	sd_event_source_disable_unref(d->resync);
 	mend_stop(d);
+	if (d->kernel && !d->by_n)
+		apply_tidy(d->kernel);
 	isolate_free(d);
 	world_free(d);
 	observe_close(d);

@@ -24,6 +24,8 @@ int observe_hook(struct daemon *d, int parent, bool *ret, struct err *e);
 /* Finds a link by name or altname in a zone. -ENODEV when there is none, -ENOENT when there is no such zone.
  */
 int observe_find(struct daemon *d, const char *zone, const char *name, struct sys_link *ret, struct err *e);
+/* By its number; lower: the own namespace's link below it, or 0. */
+int observe_numbered(struct daemon *d, const char *zone, int ifindex, struct sys_link *ret, int *ret_lower);
 /* v's link in the zone it is in, by the number it has there, else by name. -ENODEV, -ENOENT as above. */
 int observe_vlink_sys(struct daemon *d, const struct vlink *v, struct sys_link *ret);
 /* The name of the own namespace's link that name is an alternative name of, in buf; else name itself. */
@@ -51,6 +53,8 @@ uint64_t observe_speed(struct daemon *d, int ifindex, int *ret_duplex);
 void observe_below(struct daemon *d, struct vlink *v);
 /* Does the VNIC have an address inside one of its parent's subnets? Sets or clears v->warn. */
 void observe_subnets(struct daemon *d, struct vlink *v);
+/* Has a link of the own namespace an address, other than link-local ones? */
+bool observe_addressed(struct daemon *d, int ifindex);
 
 /* Everything of ours in the own namespace and the zones (a list ended by NULL); see kernel_ops. */
 int observe_marked(struct daemon *d, const char *const *zones,

@@ -116,9 +116,12 @@ static int find_node(struct daemon *d, struct vlink *v, struct item *it, struct 
 }
 
 /* A change of what is not where it was thought to be: it stays there, unless the change is to move it. */
-static void take_place(const struct vlink *old, struct vlink *new)
+static void take_place(const struct change *c)
 {
-	if (strcmp(prop_zone(&old->props), prop_zone(&new->props)) != 0)
+	const struct vlink *old = c->old;
+	struct vlink *new = c->new;
+
+	if (c->placed || strcmp(prop_zone(&old->props), prop_zone(&new->props)) != 0)
 		return;
 	new->moved = old->moved;
 	memcpy(new->place, old->place, sizeof(new->place));
@@ -149,7 +152,7 @@ static int item_observe(struct txn *t, struct item *it, struct err *e)
 	if (r < 0)
 		return r;
 	if (old && it->c.new)
-		take_place(old, it->c.new);
+		take_place(&it->c);
 	txn_read_speed(t->d, txn_subject(&it->c));
 	/* What was not isolated was not looked at for it. */
 	if (want_isolate(txn_subject(&it->c)) && !(old && prop_isolate(&old->props)))

@@ -4,6 +4,7 @@
 #include "vnicd/upkeep.h"
 
 #include "vnicd/adopt.h"
+#include "vnicd/apply.h"
 #include "vnicd/mend.h"
 #include "vnicd/observe.h"
 #include "vnicd/reconcile.h"
@@ -104,8 +105,11 @@ int upkeep_unmake(struct daemon *d, struct err *e)
 		reconcile_unmake(d, all[i].old);
 	free(all);
 	r = adopt_sweep(d, e);
+	if (r < 0)
+		return r;
+	apply_tidy(d->kernel);
 	/* The next start makes all of it, as after a boot. */
-	return r < 0 ? r : store_world_put(d->store, "", e);
+	return store_world_put(d->store, "", e);
 }
 
 void upkeep_reset(struct daemon *d, struct call *c)

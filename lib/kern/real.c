@@ -191,6 +191,11 @@ static int real_steers(struct kernel *k, int (*cb)(int parent_ifindex, struct ma
 	return bpf_steers(real_of(k)->bpf, cb, arg, e);
 }
 
+static void real_tidy(struct kernel *k)
+{
+	bpf_tidy(real_of(k)->bpf);
+}
+
 static void real_free(struct kernel *k)
 {
 	struct real *r = real_of(k);
@@ -223,6 +228,7 @@ static const struct kernel_ops real_ops = {
 	.isolated = real_isolated,
 	.arp = real_arp,
 	.survey = real_survey,
+	.tidy = real_tidy,
 	.free = real_free,
 };
 
