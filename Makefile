@@ -225,4 +225,4 @@ lint-man:
 clean:
 	$(Q)rm -rf build build-*
 
--include $(shell find $(B) -name '*.d' 2>/dev/null)
+-include $(shell find $(B) -name '*.d' -type f 2>/dev/null)

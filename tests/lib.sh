@@ -57,6 +57,12 @@ vt_zone_del() {
 	sed -i "/^$1\$/d" "$VT_DIR/zones"
 }
 
+# Another name for a link, which kernels before 6.2 give only to one that is down: vt_rename NS OLD NEW
+vt_rename() {
+	in_ns "$1" ip link set "$2" name "$3" 2>/dev/null && return
+	in_ns "$1" ip link set "$2" down && in_ns "$1" ip link set "$2" name "$3" && in_ns "$1" ip link set "$3" up
+}
+
 # A wire: eth0 in the host, peer0 in namespace p. vt_wire [MTU]
 vt_wire() {
 	local mtu=${1:-1500}

@@ -180,8 +180,8 @@ pid_rate() { nsenter --net="/proc/$1/ns/net" tc class show dev vnic1 | sed -n 's
 	in_ns z1 ip addr add 10.99.0.9/24 dev vnic1
 	in_ns p ping -q -c 3 -i 0.01 -W 2 10.99.0.9
 	old=$(counters vnic1)
-	in_ns z1 ip link set vnic1 name tenant0
-	in_ns h ip link set vnic2 name mine0
+	vt_rename z1 vnic1 tenant0
+	vt_rename h vnic2 mine0
 	until_is "others gave it another name: mine0" vnic vnic2 why
 	is up "$(vnic vnic2 state)"
 	in_ns p ping -q -c 3 -i 0.01 -W 2 10.99.0.9
