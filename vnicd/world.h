@@ -102,6 +102,7 @@ struct daemon {
 	/* v is on its way to another namespace. */
 	void (*leaving)(struct daemon *d, struct vlink *v);
 	void (*speed_changed)(struct daemon *d, struct slink *parent);
+	struct dryrun *dry;     /* a dry run is under way */
 	struct stream *streams; /* live statistics going out */
 	char world[128];        /* boot id and namespace */
 	char boot[64];

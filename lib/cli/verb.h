@@ -11,7 +11,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* One option of a verb. -h, --help is everywhere and in no table. */
+/*
+ * One option of a verb. In no table are -h, --help, which is everywhere, and --dry-run, which is at every
+ * verb that changes something.
+ */
 struct flag {
 	char letter;
 	const char *name;  /* long option */
@@ -32,6 +35,7 @@ struct verb {
 	const char *operand;         /* what the operands are, for messages; NULL: takes none */
 	int least, most;             /* how many operands; most -1: any number */
 	bool batch;                  /* may be a line of a batch */
+	bool changes;                /* changes something; what may be in a batch does, too */
 	int (*run)(struct cli *cli); /* exit status */
 };
 
@@ -39,6 +43,7 @@ struct cli {
 	const struct verb *verb;
 	const char *socket; /* --socket, or NULL */
 	const char *file;   /* -b, or NULL */
+	bool dry;           /* --dry-run: calls only ask what would be done, and that is printed */
 	json_t *batch;      /* where calls are gathered that are made as one; NULL: they are made at once */
 	unsigned line;      /* of the file */
 	const char *value[128]; /* by option letter: NULL not given, "" for a switch */
@@ -59,7 +64,7 @@ int verb_usage(const struct cli *cli, const char *fmt, ...) __attribute__((forma
 
 /*
  * One call over a connection of its own; takes over params. *ret: the reply (caller json_decref). In a batch
- * the call is only noted, and the reply is empty.
+ * the call is only noted, and the reply is empty. In a dry run what would be done is printed.
  */
 int verb_call(const struct cli *cli, const char *method, json_t *params, json_t **ret, struct err *e);
 

@@ -219,6 +219,8 @@ static const struct kernel_ops real_ops = {
 	.steers = real_steers,
 	.isolated = real_isolated,
 	.arp = real_arp,
+	.iso = real_iso,
+	.means = real_means,
 	.survey = real_survey,
 	.free = real_free,
 };
