@@ -10,6 +10,7 @@ modprobedir ?= $(prefix)/lib/modprobe.d
 tmpfilesdir ?= $(prefix)/lib/tmpfiles.d
 networkdir  ?= $(prefix)/lib/systemd/network
 udevdir     ?= $(prefix)/lib/udev/rules.d
+bashdir     ?= $(prefix)/share/bash-completion/completions
 sysconfdir  ?= /etc
 DESTDIR     ?=
 
@@ -60,14 +61,15 @@ $(B)/vnicd/vnicd: LIBS = -lnl-route-3 -lnl-3 -lmnl -lbpf -lcap-ng -lsystemd -lja
 $(B)/vnicadm/vnicadm: LIBS = -ljansson -lsmartcols
 # The daemon that dies or fails on demand, for tests only.
 $(B)/tests/vnicd: $(call objs,vnicd/main.c $(filter-out vnicd/fault.c vnicd/apply.c vnicd/reconcile.c vnicd/save.c,$(DAEMON_SRC)) \
-	$(filter-out lib/bpf/attach.c,$(DAEMON_LIB))) $(addprefix $(B)/tests/vnicd-,fault.o apply.o reconcile.o save.o attach.o)
+	$(filter-out lib/bpf/attach.c lib/kern/linkop.c,$(DAEMON_LIB))) \
+	$(addprefix $(B)/tests/vnicd-,fault.o apply.o reconcile.o save.o attach.o linkop.o)
 $(B)/tests/vnicd: LIBS = -lnl-route-3 -lnl-3 -lmnl -lbpf -lcap-ng -lsystemd -ljansson -lsqlite3 -linih -lm
 define faulty
 $(B)/tests/vnicd-%.o: $(1)/%.c Makefile
 	$$(Q)mkdir -p $$(@D)
 	$$(call say,CC,$$< (faults)) $$(CC) $$(ALL_CFLAGS) -DVNICD_TEST -c -o $$@ $$<
 endef
-$(foreach d,vnicd lib/bpf,$(eval $(call faulty,$(d))))
+$(foreach d,vnicd lib/bpf lib/kern,$(eval $(call faulty,$(d))))
 $(PROGRAMS) $(B)/tests/vnicd:
 	$(call say,LD,$@) $(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
 
@@ -116,13 +118,14 @@ SYSTEM := vnicd.service:$(unitdir)/vnicd.service vnicd.sysusers:$(sysusersdir)/v
 where = $(word 2,$(subst :, ,$(1)))
 MANS  = $(wildcard man/*.[58])
 INSTALLED = $(addprefix $(sbindir)/,$(notdir $(PROGRAMS))) $(foreach s,$(SYSTEM),$(call where,$(s))) \
-	$(foreach m,$(MANS),$(mandir)/man$(subst .,,$(suffix $(m)))/$(notdir $(m)))
+	$(foreach m,$(MANS),$(mandir)/man$(subst .,,$(suffix $(m)))/$(notdir $(m))) $(bashdir)/vnicadm
 install: all
 	$(Q)install -d $(addprefix $(DESTDIR),$(sort $(dir $(INSTALLED))) $(sysconfdir)/vnicd)
 	$(Q)install -m 755 $(PROGRAMS) $(DESTDIR)$(sbindir)
 	$(Q)$(foreach m,$(MANS),install -m 644 $(m) $(DESTDIR)$(mandir)/man$(subst .,,$(suffix $(m))) &&) true
 	$(Q)$(foreach s,$(SYSTEM),sed 's|@sbindir@|$(sbindir)|' vnicd/$(firstword $(subst :, ,$(s))) \
 		>$(DESTDIR)$(call where,$(s)) && chmod 644 $(DESTDIR)$(call where,$(s)) &&) true
+	$(Q)install -m 644 vnicadm/vnicadm.bash $(DESTDIR)$(bashdir)/vnicadm
 	$(Q)[ -e $(DESTDIR)$(sysconfdir)/vnicd/vnicd.conf ] || \
 		install -m 644 vnicd/vnicd.conf $(DESTDIR)$(sysconfdir)/vnicd/vnicd.conf
 
@@ -196,7 +199,7 @@ deb: deps
 	$(Q)ls $(B)/deb/*.deb
 
 C_FILES = $(sort $(shell find lib vnicd vnicadm tests -name '*.[ch]'))
-SHELLS  = $(sort $(shell grep -rlE '^#!.*bash|^#!/usr/bin/env bats|^# shellcheck shell=' tests .ci))
+SHELLS  = $(sort $(shell grep -rlE '^#!.*bash|^#!/usr/bin/env bats|^# shellcheck shell=' tests vnicadm .ci))
 TIDIED  = $(filter-out %.bpf.c,$(filter %.c,$(C_FILES)))
 lint: lint-format lint-tidy lint-cppcheck lint-shell lint-man
 lint-format lint-tidy lint-cppcheck lint-shell lint-man: deps

@@ -4,18 +4,24 @@
 
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
 
-#define FLAG_FIELDS                                                                                        \
-	{                                                                                                  \
-		.letter = 'o', .name = "output", .value = "FIELD[,...]", .help = "fields to print, or all" \
+#define FLAG_FIELDS                                                                                         \
+	{                                                                                                   \
+		.letter = 'o', .name = "output", .value = "FIELD[,...]", .help = "fields to print, or all", \
+		.words = words_fields                                                                       \
 	}
 #define FLAG_JSON                                                   \
 	{                                                           \
 		.letter = 'j', .name = "json", .help = "print JSON" \
 	}
-#define FLAG_PROPS                                                                                  \
+/* -p as in dladm; -c where -p is the property list. */
+#define FLAG_PARSABLE(c)                                                                       \
+	{                                                                                      \
+		.letter = (c), .name = "parsable", .help = "for scripts: FIELD:FIELD, with -o" \
+	}
+#define FLAG_PROPS(fn)                                                                              \
 	{                                                                                           \
 		.letter = 'p', .name = "prop", .value = "PROP=VAL[,...]", .help = "set a property", \
-		.repeats = true                                                                     \
+		.repeats = true, .words = (fn)                                                      \
 	}
 
 #define FLAG_TEMPORARY                                                                 \
@@ -30,17 +36,27 @@
 static const struct flag none[] = {{0}};
 
 static const struct flag create_vnic_flags[] = {
-	{.letter = 'l', .name = "link", .value = "LINK", .help = "the link below", .needed = true},
+	{.letter = 'l',
+	 .name = "link",
+	 .value = "LINK",
+	 .help = "the link below",
+	 .needed = true,
+	 .words = words_parents},
 	{.letter = 'd', .name = "down", .help = "leave the VNIC down"},
 	FLAG_TEMPORARY,
-	{.letter = 'm', .name = "mac-address", .value = "MAC", .help = "auto, random or an address"},
+	{.letter = 'm',
+	 .name = "mac-address",
+	 .value = "MAC",
+	 .help = "auto, random or an address",
+	 .words = words_mac},
 	{.letter = 'r', .name = "mac-prefix", .value = "PREFIX", .help = "first bytes of a random address"},
-	FLAG_PROPS,
+	FLAG_PROPS(words_vnic_props),
 	{0},
 };
-static const struct flag create_etherstub_flags[] = {FLAG_TEMPORARY, FLAG_PROPS, {0}};
-static const struct flag show_flags[] = {FLAG_FIELDS, FLAG_JSON, {0}};
-static const struct flag show_stub_flags[] = {FLAG_PERSISTENT, FLAG_FIELDS, FLAG_JSON, {0}};
+static const struct flag create_etherstub_flags[] = {FLAG_TEMPORARY, FLAG_PROPS(words_etherstub_props), {0}};
+static const struct flag show_flags[] = {FLAG_FIELDS, FLAG_PARSABLE('p'), FLAG_JSON, {0}};
+static const struct flag show_stub_flags[] = {
+	FLAG_PERSISTENT, FLAG_FIELDS, FLAG_PARSABLE('p'), FLAG_JSON, {0}};
 static const struct flag show_link_flags[] = {
 	FLAG_PERSISTENT,
 	{.letter = 'a', .name = "all", .help = "vnicd's own ifb devices too"},
@@ -52,13 +68,19 @@ static const struct flag show_link_flags[] = {
 	 .count = true},
 	{.letter = 'r', .name = "rates", .help = "with -s -i: what happens in a second, not in an interval"},
 	FLAG_FIELDS,
+	FLAG_PARSABLE('p'),
 	FLAG_JSON,
 	{0},
 };
 static const struct flag show_vnic_flags[] = {
 	FLAG_PERSISTENT,
-	{.letter = 'l', .name = "link", .value = "LINK", .help = "only VNICs over this link"},
+	{.letter = 'l',
+	 .name = "link",
+	 .value = "LINK",
+	 .help = "only VNICs over this link",
+	 .words = words_parents},
 	FLAG_FIELDS,
+	FLAG_PARSABLE('p'),
 	FLAG_JSON,
 	{0},
 };
@@ -68,19 +90,31 @@ static const struct flag set_flags[] = {
 	 .name = "prop",
 	 .value = "PROP=VAL[,...]",
 	 .help = "the properties",
+	 .words = words_props,
 	 .repeats = true,
 	 .needed = true},
 	{0},
 };
 static const struct flag reset_flags[] = {
 	FLAG_TEMPORARY,
-	{.letter = 'p', .name = "prop", .value = "PROP[,...]", .help = "only these", .repeats = true},
+	{.letter = 'p',
+	 .name = "prop",
+	 .value = "PROP[,...]",
+	 .help = "only these",
+	 .repeats = true,
+	 .words = words_prop_names},
 	{0},
 };
 static const struct flag show_linkprop_flags[] = {
 	FLAG_PERSISTENT,
-	{.letter = 'p', .name = "prop", .value = "PROP[,...]", .help = "only these", .repeats = true},
+	{.letter = 'p',
+	 .name = "prop",
+	 .value = "PROP[,...]",
+	 .help = "only these",
+	 .repeats = true,
+	 .words = words_prop_names},
 	FLAG_FIELDS,
+	FLAG_PARSABLE('c'),
 	FLAG_JSON,
 	{0},
 };
@@ -90,18 +124,22 @@ static const struct flag reset_all_flags[] = {{.letter = 'y', .name = "yes", .he
 /* The first one is what runs without operands. */
 static const struct verb verbs[] = {
 	{.name = "show-link",
-	 .usage = "[-a | -P] [-s [-i SECONDS [COUNT]] [-r]] [-o FIELD,...] [-j] [LINK...]",
+	 .usage = "[-a | -P] [-s [-i SECONDS [COUNT]] [-r]] [-o FIELD,...] [-p | -j] [LINK...]",
 	 .help = "List links, or their counters",
 	 .flags = show_link_flags,
 	 .operand = "LINK",
 	 .most = -1,
+	 .columns = link_columns,
+	 .words = words_links,
 	 .run = show_link},
 	{.name = "show-phys",
-	 .usage = "[-o FIELD,...] [-j] [LINK]",
+	 .usage = "[-o FIELD,...] [-p | -j] [LINK]",
 	 .help = "List the links that VNICs can be made over",
 	 .flags = show_flags,
 	 .operand = "LINK",
 	 .most = 1,
+	 .columns = phys_columns,
+	 .words = words_phys,
 	 .run = show_phys},
 	{.name = "create-vnic",
 	 .usage = "-l LINK [-d] [-t] [-m auto|random|MAC] [-r PREFIX] [-p PROP=VAL[,...]]... [NAME]",
@@ -119,13 +157,16 @@ static const struct verb verbs[] = {
 	 .least = 1,
 	 .most = -1,
 	 .batch = true,
+	 .words = words_vnics,
 	 .run = delete_vnic},
 	{.name = "show-vnic",
-	 .usage = "[-P] [-l LINK] [-o FIELD,...] [-j] [NAME]",
+	 .usage = "[-P] [-l LINK] [-o FIELD,...] [-p | -j] [NAME]",
 	 .help = "List VNICs",
 	 .flags = show_vnic_flags,
 	 .operand = "NAME",
 	 .most = 1,
+	 .columns = vnic_columns,
+	 .words = words_vnics,
 	 .run = show_vnic},
 	{.name = "create-etherstub",
 	 .usage = "[-t] [-p PROP=VAL[,...]]... NAME",
@@ -144,22 +185,26 @@ static const struct verb verbs[] = {
 	 .least = 1,
 	 .most = -1,
 	 .batch = true,
+	 .words = words_etherstubs,
 	 .run = delete_etherstub},
 	{.name = "show-etherstub",
-	 .usage = "[-P] [-o FIELD,...] [-j] [NAME]",
+	 .usage = "[-P] [-o FIELD,...] [-p | -j] [NAME]",
 	 .help = "List etherstubs",
 	 .flags = show_stub_flags,
 	 .operand = "NAME",
 	 .most = 1,
+	 .columns = etherstub_columns,
+	 .words = words_etherstubs,
 	 .run = show_etherstub},
 	{.name = "rename-link",
 	 .usage = "LINK NAME",
 	 .help = "Give a VNIC or etherstub another name",
 	 .flags = none,
-	 .operand = "LINK",
+	 .operand = "LINK NAME",
 	 .least = 2,
 	 .most = 2,
 	 .batch = true,
+	 .words = words_ours,
 	 .run = rename_link},
 	{.name = "set-linkprop",
 	 .usage = "[-t] -p PROP=VAL[,...] [-p ...]... LINK",
@@ -169,6 +214,7 @@ static const struct verb verbs[] = {
 	 .least = 1,
 	 .most = 1,
 	 .batch = true,
+	 .words = words_ours,
 	 .run = set_linkprop},
 	{.name = "reset-linkprop",
 	 .usage = "[-t] [-p PROP[,...]]... LINK",
@@ -178,13 +224,16 @@ static const struct verb verbs[] = {
 	 .least = 1,
 	 .most = 1,
 	 .batch = true,
+	 .words = words_ours,
 	 .run = reset_linkprop},
 	{.name = "show-linkprop",
-	 .usage = "[-P] [-p PROP[,...]]... [-o FIELD,...] [-j] [LINK]",
+	 .usage = "[-P] [-p PROP[,...]]... [-o FIELD,...] [-c | -j] [LINK]",
 	 .help = "List properties of links",
 	 .flags = show_linkprop_flags,
 	 .operand = "LINK",
 	 .most = 1,
+	 .columns = linkprop_columns,
+	 .words = words_links,
 	 .run = show_linkprop},
 	{.name = "reapply",
 	 .usage = "[LINK]",
@@ -193,6 +242,7 @@ static const struct verb verbs[] = {
 	 .operand = "LINK",
 	 .most = 1,
 	 .changes = true,
+	 .words = words_ours,
 	 .run = reapply},
 	{.name = "reset",
 	 .usage = "[-y]",

@@ -5,8 +5,9 @@
 #include "vnicadm/vnicadm.h"
 
 #include <stdio.h>
+#include <strings.h>
 
-static const struct column link_columns[] = {
+const struct column link_columns[] = {
 	{.name = "LINK"},
 	{.name = "CLASS"},
 	{.name = "MTU", .right = true},
@@ -21,7 +22,7 @@ static const struct column link_columns[] = {
 	{0},
 };
 
-static const struct column phys_columns[] = {
+const struct column phys_columns[] = {
 	{.name = "LINK"},
 	{.name = "MEDIA"},
 	{.name = "STATE"},
@@ -32,7 +33,7 @@ static const struct column phys_columns[] = {
 };
 
 /* The last three are dladm's words. */
-static const struct column vnic_columns[] = {
+const struct column vnic_columns[] = {
 	{.name = "LINK"},
 	{.name = "OVER"},
 	{.name = "MACTYPE"},
@@ -54,7 +55,7 @@ static const struct column vnic_columns[] = {
 	{0},
 };
 
-static const struct column etherstub_columns[] = {
+const struct column etherstub_columns[] = {
 	{.name = "LINK"},
 	{.name = "MTU", .when = COLUMN_REQUEST, .right = true},
 	{.name = "STATE", .when = COLUMN_REQUEST},
@@ -62,23 +63,56 @@ static const struct column etherstub_columns[] = {
 	{0},
 };
 
-static const struct column linkprop_columns[] = {
+const struct column linkprop_columns[] = {
 	{.name = "LINK"},      {.name = "PROPERTY"}, {.name = "PERM"},     {.name = "VALUE"},
 	{.name = "EFFECTIVE"}, {.name = "DEFAULT"},  {.name = "POSSIBLE"}, {0},
 };
 
+/* -p, or -c where -p is the property list; 0 when neither was given. */
+static char parsable_flag(const struct cli *cli)
+{
+	return cli->value['c'] ? 'c' : cli->value['p'] ? 'p' : '\0';
+}
+
+/* A script that does not name its fields would break when there are more of them. */
+static int check_parsable(const struct cli *cli, char flag)
+{
+	const char *fields = cli->value['o'];
+
+	if (cli->value['j'])
+		return verb_usage(cli, "-j cannot be used with -%c", flag);
+	if (!fields)
+		return verb_usage(cli, "-%c needs -o FIELD[,...]: name the fields", flag);
+	if (!strcasecmp(fields, "all"))
+		return verb_usage(cli, "-o all cannot be used with -%c: name the fields", flag);
+	return 0;
+}
+
+int show_choose(const struct cli *cli, const struct column *table, struct columns *ret)
+{
+	const char *fields = cli->value['o'];
+	char flag = parsable_flag(cli);
+	struct err e;
+	int rc = flag ? check_parsable(cli, flag) : 0;
+
+	if (rc)
+		return rc;
+	rc = flag ? columns_choose_parsable(table, fields, ret, &e)
+		  : columns_choose(table, fields, cli->value['j'], ret, &e);
+	return rc ? die(&e) : 0;
+}
+
 /* Asks and prints: the part all shows share. rows: where the rows are in the reply. Takes over params. */
-static int show(const struct cli *cli, const struct column *table, const char *method, const char *rows,
-		json_t *params)
+static int show(const struct cli *cli, const char *method, const char *rows, json_t *params)
 {
 	struct columns columns;
 	struct err e;
 	json_t *reply;
-	int rc;
+	int rc = show_choose(cli, cli->verb->columns, &columns);
 
-	if (columns_choose(table, cli->value['o'], cli->value['j'], &columns, &e)) {
+	if (rc) {
 		json_decref(params);
-		return die(&e);
+		return rc;
 	}
 	if (verb_call(cli, method, params, &reply, &e))
 		return die(&e);
@@ -115,26 +149,26 @@ int show_link(struct cli *cli)
 
 	if (rc || cli->value['s'])
 		return rc ? rc : show_stats(cli);
-	return show(cli, link_columns, "ShowLink", "links",
+	return show(cli, "ShowLink", "links",
 		    json_pack("{s:s*, s:o*, s:o*}", "name", operand(cli), "all", given(cli, 'a'),
 			      "persistent", given(cli, 'P')));
 }
 
 int show_phys(struct cli *cli)
 {
-	return show(cli, phys_columns, "ShowPhys", "phys", json_pack("{s:s*}", "name", operand(cli)));
+	return show(cli, "ShowPhys", "phys", json_pack("{s:s*}", "name", operand(cli)));
 }
 
 int show_vnic(struct cli *cli)
 {
-	return show(cli, vnic_columns, "ShowVnic", "vnics",
+	return show(cli, "ShowVnic", "vnics",
 		    json_pack("{s:s*, s:s*, s:o*}", "name", operand(cli), "link", cli->value['l'],
 			      "persistent", given(cli, 'P')));
 }
 
 int show_etherstub(struct cli *cli)
 {
-	return show(cli, etherstub_columns, "ShowEtherstub", "etherstubs",
+	return show(cli, "ShowEtherstub", "etherstubs",
 		    json_pack("{s:s*, s:o*}", "name", operand(cli), "persistent", given(cli, 'P')));
 }
 
@@ -145,7 +179,7 @@ int show_linkprop(struct cli *cli)
 
 	if (props_names(cli->repeated['p'], &names, &e))
 		return die(&e);
-	return show(cli, linkprop_columns, "ShowLinkprop", "props",
+	return show(cli, "ShowLinkprop", "props",
 		    json_pack("{s:s*, s:o*, s:o*}", "link", operand(cli), "props", names, "persistent",
 			      given(cli, 'P')));
 }

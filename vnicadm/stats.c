@@ -36,14 +36,14 @@ static const struct counter {
 static char *text_packets(const json_t *row, const json_t *value);
 static char *text_bytes(const json_t *row, const json_t *value);
 
-static const struct column columns_of_stats[] = {
+const struct column stats_columns[] = {
 	{.name = "LINK", .width = 12},
 	{.name = "IPACKETS", .right = true, .width = 10, .text = text_packets},
-	{.name = "RBYTES", .right = true, .width = 13, .text = text_bytes},
+	{.name = "RBYTES", .right = true, .width = 13, .text = text_bytes, .raw = true},
 	{.name = "IERRORS", .right = true, .width = 7, .text = text_packets},
 	{.name = "IDROPS", .right = true, .width = 8, .text = text_packets},
 	{.name = "OPACKETS", .right = true, .width = 10, .text = text_packets},
-	{.name = "OBYTES", .right = true, .width = 13, .text = text_bytes},
+	{.name = "OBYTES", .right = true, .width = 13, .text = text_bytes, .raw = true},
 	{.name = "OERRORS", .right = true, .width = 7, .text = text_packets},
 	{.name = "ODROPS", .right = true, .width = 8, .text = text_packets},
 	{.name = "SAMPLE", .when = COLUMN_REQUEST, .width = 6},
@@ -166,12 +166,12 @@ static unsigned screen_rows(void)
 	return size.ws_row;
 }
 
-/* Again every screenful on a terminal, once in a pipe, never in JSON. */
+/* Again every screenful on a terminal, once in a pipe, never for scripts. */
 static void header_if_due(struct stats *s)
 {
 	bool due = !s->rows || (isatty(STDOUT_FILENO) && s->rows >= screen_rows() - 1);
 
-	if (s->columns.json || !due)
+	if (s->columns.json || s->columns.parsable || !due)
 		return;
 	columns_stream_header(&s->columns, stdout);
 	s->rows = 1;
@@ -324,8 +324,9 @@ int show_stats(struct cli *cli)
 
 	if (rc)
 		return rc;
-	if (columns_choose(columns_of_stats, cli->value['o'], cli->value['j'], &s.columns, &e))
-		return die(&e);
+	rc = show_choose(cli, stats_columns, &s.columns);
+	if (rc)
+		return rc;
 	signal(SIGINT, stop);
 	signal(SIGTERM, stop);
 	while ((rc = follow(&s, &e)) && wait_for_daemon(&s, rc))

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "lib/cli/column.h"
+#include "lib/cli/complete.h"
 #include "lib/cli/verb.h"
 
 /* create.c */
@@ -24,11 +25,21 @@ int set_linkprop(struct cli *cli);
 int rename_link(struct cli *cli);
 int reset_linkprop(struct cli *cli);
 
+/* complete.c */
+words_fn words_links, words_phys, words_vnics, words_etherstubs, words_parents, words_ours, words_mac,
+	words_fields, words_vnic_props, words_etherstub_props, words_props, words_prop_names;
+
 /* upkeep.c */
 int reapply(struct cli *cli);
 int reset_all(struct cli *cli);
 
 /* show.c */
+extern const struct column link_columns[], phys_columns[], vnic_columns[], etherstub_columns[],
+	linkprop_columns[];
+
+/* The fields that -o, -j and -p or -c ask for; returns an exit status. */
+int show_choose(const struct cli *cli, const struct column *table, struct columns *ret);
+
 int show_link(struct cli *cli);
 int show_phys(struct cli *cli);
 int show_vnic(struct cli *cli);
@@ -36,4 +47,6 @@ int show_etherstub(struct cli *cli);
 int show_linkprop(struct cli *cli);
 
 /* stats.c: show-link -s */
+extern const struct column stats_columns[];
+
 int show_stats(struct cli *cli);

@@ -9,6 +9,7 @@
 #include "vnicd/isolate.h"
 #include "vnicd/log.h"
 #include "vnicd/observe.h"
+#include "vnicd/place.h"
 #include "vnicd/reconcile.h"
 #include "vnicd/want.h"
 
@@ -88,6 +89,11 @@ static void seen_in(struct daemon *d, struct vlink *v, const struct port *port, 
 	snprintf(v->place, sizeof(v->place), "%s", port->zone);
 	observe_place(d, v, port->ifindex);
 	observe_below(d, v);
+}
+
+static void seen_robbed(struct daemon *d, struct vlink *v, const struct port *port)
+{
+	seen_in(d, v, port, v->s.class);
 }
 
 /* A link with our mark belongs to a row, or to a creation or deletion that did not come to its end. */
@@ -235,11 +241,11 @@ static int sweep_steer(int parent, struct mac mac, void *arg)
 {
 	struct adopt *a = arg;
 	struct node o = {.class = CLASS_VNIC, .parent.ifindex = parent, .mac = mac};
-	struct vlink *v, *next;
+	struct slink *below = slink_find(a->d, parent);
+	struct vlink *v = below ? vlink_by_mac(a->d, below, mac) : NULL;
 
-	HASH_ITER (hh_n, a->d->by_n, v, next)
-		if (v->hook == parent && mac_equal(v->s.mac, mac))
-			return 0;
+	if (v && v->hook == parent)
+		return 0;
 	remove_leftover(a, OP_STEER_DEL, ON_IFB, &o);
 	return 0;
 }
@@ -274,7 +280,8 @@ static void adopt_link(struct adopt *a, struct vlink *v)
 	} else if (intent_of(a, v->s.n, "delete")) {
 		reconcile_moved(a->d, v, vlink_zone(v));
 	} else {
-		(a->new_world ? reconcile_raise : reconcile_link)(a->d, v);
+		/* Some kernels rename only what is down, and it may still be. */
+		(a->new_world || renamed ? reconcile_raise : reconcile_link)(a->d, v);
 	}
 }
 
@@ -356,8 +363,10 @@ int adopt_all(struct daemon *d, struct err *e)
 
 	d->starting = true;
 	begin(&a, d);
-	observe_survey(d, HASH_CNT(hh_n, d->by_n) >= OBSERVE_MANY);
+	observe_survey(d, HASH_CNT(hh_n, d->by_n));
 	r = gather(&a, e);
+	if (r == 0)
+		r = place_robbed(d, seen_robbed, e);
 	if (r == 0) {
 		sweep(&a);
 		count_hooks(&a);
@@ -366,7 +375,7 @@ int adopt_all(struct daemon *d, struct err *e)
 	d->starting = false;
 	if (r == 0)
 		r = sweep_rest(&a, e);
-	observe_survey(d, false);
+	observe_survey_end(d);
 	log_info(NULL, "adopted %u links with %lu modifying acts", HASH_CNT(hh_n, d->by_n),
 		 apply_acts(d->kernel) - acts);
 	end(&a);

@@ -111,6 +111,12 @@ void apply_leftovers(struct kernel *k, struct op_list *list)
 	}
 }
 
+void apply_tidy(struct kernel *k)
+{
+	if (k->ops->tidy)
+		k->ops->tidy(k);
+}
+
 unsigned long apply_acts(const struct kernel *k)
 {
 	return k->acts;

@@ -27,6 +27,7 @@ struct batch {
 	struct change *items;
 	size_t count, room;
 	json_t *notes, *names;
+	struct place_notes places;
 };
 
 static int push_change(struct batch *b, struct change c, struct err *e)
@@ -101,7 +102,7 @@ static int stage_create_vnic(struct batch *b, const json_t *params, struct err *
 		vlink_free(v);
 		return r;
 	}
-	change_note_place(b->d, v, b->notes);
+	change_note_place(b->d, v, b->notes, &b->places);
 	if (!parent->above)
 		change_note_driver(parent, b->notes);
 	if (!change_text(params, "name"))
@@ -181,6 +182,7 @@ static int replace_staged(struct batch *b, struct change *change, struct err *e)
 	if (c) {
 		vlink_free(change->old);
 		c->new = change->new;
+		c->placed |= change->placed;
 	}
 	return r;
 }
@@ -349,6 +351,7 @@ void change_batch(struct daemon *d, struct call *c)
 		json_decref(b.names);
 		call_fail(c, &e);
 	} else {
+		change_note_more(&b.places, b.notes);
 		reply = json_pack("{s:o, s:o}", "names", b.names, "notes", b.notes);
 		dryrun_reply(d, reply);
 		call_reply(c, reply, false);

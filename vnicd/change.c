@@ -10,6 +10,7 @@
 #include "vnicd/parent.h"
 #include "vnicd/reconcile.h"
 #include "vnicd/session.h"
+#include "vnicd/unknown.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -89,14 +90,39 @@ static bool temporary(const json_t *params)
 	return json_is_true(json_object_get(params, "temporary"));
 }
 
+/* In another namespace than its parent, whose addresses are out of its reach. */
+static bool is_apart(struct daemon *d, const struct vlink *v, struct place_notes *p)
+{
+	if (v->s.class != CLASS_VNIC || v->s.over || !prop_zone(&v->props)[0] || !v->below)
+		return false;
+	if (p->parent != v->below->l.ifindex)
+		p->addressed = observe_addressed(d, v->below->l.ifindex);
+	p->parent = v->below->l.ifindex;
+	return p->addressed;
+}
+
+static void note_apart(struct daemon *d, const struct vlink *v, json_t *notes)
+{
+	char buf[IFNAMSIZ];
+	const char *over = vlink_over(d, v, buf);
+
+	note(notes, "note",
+	     "%s and this host's addresses on %s cannot reach each other over %s: where they must, give the "
+	     "host a VNIC over %s and move the addresses there",
+	     v->s.name, over, over, over);
+}
+
 /* A VNIC beside its parent can be reached around its cap, and cannot talk to the host over it. */
-void change_note_place(struct daemon *d, const struct vlink *v, json_t *notes)
+static bool is_beside_parent(const struct vlink *v)
+{
+	return v->s.class == CLASS_VNIC && !v->s.over && !prop_zone(&v->props)[0];
+}
+
+static void note_beside(struct daemon *d, const struct vlink *v, json_t *notes)
 {
 	char over[IFNAMSIZ];
 
 	vlink_over(d, v, over);
-	if (v->s.class != CLASS_VNIC || v->s.over || prop_zone(&v->props)[0])
-		return;
 	if (prop_isolate(&v->props))
 		note(notes, "note",
 		     "this host and %s cannot reach each other over %s: between their addresses traffic "
@@ -109,6 +135,29 @@ void change_note_place(struct daemon *d, const struct vlink *v, json_t *notes)
 		     "zone=NAME or isolate=on); "
 		     "this host and %s cannot reach each other over %s",
 		     v->s.name, over, over, v->s.name, over);
+}
+
+void change_note_place(struct daemon *d, const struct vlink *v, json_t *notes, struct place_notes *p)
+{
+	if (is_beside_parent(v) && p->beside++ == 0)
+		note_beside(d, v, notes);
+	else if (is_apart(d, v, p) && p->apart++ == 0)
+		note_apart(d, v, notes);
+}
+
+static void note_more(const char *what, unsigned count, json_t *notes)
+{
+	if (count > 1)
+		note(notes, "note", "the same holds for %u more VNIC%s of this batch%s", count - 1,
+		     count > 2 ? "s" : "", what);
+}
+
+void change_note_more(const struct place_notes *p, json_t *notes)
+{
+	bool both = p->beside && p->apart;
+
+	note_more(both ? " in this namespace" : "", p->beside, notes);
+	note_more(both ? " in zones" : "", p->apart, notes);
 }
 
 void change_note_driver(const struct slink *parent, json_t *notes)
@@ -193,7 +242,7 @@ void change_create_vnic(struct daemon *d, struct call *c)
 	v->s.down = json_is_true(json_object_get(call_params(c), "down"));
 	if (change_build_vnic(d, call_params(c), v, &parent, &e) < 0 || run_create(d, v, &e) < 0)
 		goto fail;
-	change_note_place(d, v, notes);
+	change_note_place(d, v, notes, &(struct place_notes){0});
 	change_note_driver(parent, notes);
 	reply_done(d, c, v->s.name, notes);
 	return;
@@ -260,19 +309,14 @@ int change_deletable(struct daemon *d, const char *name, enum link_class class, 
 		     struct err *e)
 {
 	char buf[IFNAMSIZ];
-	struct slink *s;
 	struct vlink *v;
 
 	if (!name)
 		return err_user(e, -EINVAL, "names", "not a list of link names");
 	name = observe_name(d, name, buf);
 	v = vlink_find(d, name);
-	s = slink_by_name(d, name);
-	if (!v && s && !check_going(d, &s->l))
-		return err_user(e, -EINVAL, name, "not %s: vnicd did not make it",
-				class == CLASS_VNIC ? "a VNIC" : "an etherstub");
 	if (!v)
-		return err_user(e, -ENODEV, name, "no such %s", class == CLASS_VNIC ? "VNIC" : "etherstub");
+		return unknown_link(d, class == CLASS_VNIC ? UNKNOWN_VNIC : UNKNOWN_ETHERSTUB, name, e);
 	if (v->s.class != class)
 		return err_user(e, -EINVAL, name, "it is %s: use %s",
 				v->s.class == CLASS_VNIC ? "a VNIC" : "an etherstub",
@@ -345,13 +389,28 @@ static int refuse_foreign(struct daemon *d, const struct sys_link *l, const char
 				sys_class(d, l));
 }
 
+/* Of a property in a list to set or to reset. */
+static const char *prop_word(const json_t *p)
+{
+	return json_is_string(p) ? json_string_value(p) : json_string_value(json_object_get(p, "name"));
+}
+
 static const char *first_prop(const json_t *list)
 {
-	const json_t *p = json_array_get(list, 0);
-	const char *name =
-		json_is_string(p) ? json_string_value(p) : json_string_value(json_object_get(p, "name"));
+	const char *name = prop_word(json_array_get(list, 0));
 
 	return name ? name : "mtu";
+}
+
+static bool lists(const json_t *list, const char *prop)
+{
+	const json_t *p;
+	size_t i;
+
+	json_array_foreach (list, i, p)
+		if (prop_word(p) && !strcmp(prop_word(p), prop))
+			return true;
+	return false;
 }
 
 static int find_changeable(struct daemon *d, const json_t *c, struct vlink **ret, struct err *e)
@@ -369,7 +428,7 @@ static int find_changeable(struct daemon *d, const json_t *c, struct vlink **ret
 		return 0;
 	s = slink_by_name(d, name);
 	return s && !check_going(d, &s->l) ? refuse_foreign(d, &s->l, first_prop(props), e)
-					   : err_user(e, -ENODEV, name, "no such link");
+					   : unknown_link(d, UNKNOWN_LINK, name, e);
 }
 
 static int reset_values(struct vlink *v, struct props *p, const json_t *list, struct err *e)
@@ -434,6 +493,9 @@ int change_build(struct daemon *d, const json_t *c, edit_fn *edit, struct change
 		return err_user(e, -EINVAL, ret->old->s.name,
 				"it is temporary, and so are its properties: use -t");
 	r = edit(ret->new, json_object_get(c, "props"), temporary(c), e);
+	ret->placed = lists(json_object_get(c, "props"), "zone");
+	if (ret->placed)
+		ret->new->moved = false;
 	if (r == 0)
 		r = check_props(d, ret->new, ret->old, e);
 	if (r < 0)
@@ -442,7 +504,7 @@ int change_build(struct daemon *d, const json_t *c, edit_fn *edit, struct change
 		ret->new->moved = false;
 	if (strcmp(vlink_zone(ret->new), vlink_zone(ret->old)) != 0 ||
 	    prop_isolate(&ret->new->props) != prop_isolate(&ret->old->props))
-		change_note_place(d, ret->new, notes);
+		change_note_place(d, ret->new, notes, &(struct place_notes){0});
 	return 0;
 }
 
@@ -481,7 +543,7 @@ static int find_renamable(struct daemon *d, const json_t *c, struct vlink **ret,
 	return s && !check_going(d, &s->l)
 		       ? err_user(e, -EOPNOTSUPP, link,
 				  "vnicd did not make it: use 'ip link set dev %s name %s'", link, name)
-		       : err_user(e, -ENODEV, link, "no such link");
+		       : unknown_link(d, UNKNOWN_LINK, link, e);
 }
 
 /* ret as of change_build(). */

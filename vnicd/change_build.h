@@ -9,8 +9,16 @@
 
 /* A parameter that is a text; NULL for none, and for an empty one: varlink clients send both. */
 const char *change_text(const json_t *params, const char *key);
-/* Adds to notes what the user should know of where v is. */
-void change_note_place(struct daemon *d, const struct vlink *v, json_t *notes);
+/* What change_note_place() has said, and of how many; starts as zeros. */
+struct place_notes {
+	unsigned beside, apart; /* VNICs in their parents' namespaces, and out of these' reach */
+	int parent;             /* asked for last: has it addresses? */
+	bool addressed;
+};
+/* Adds to notes what the user should know of where v is; of many VNICs only of the first, and for the others
+ * change_note_more() speaks in the end. */
+void change_note_place(struct daemon *d, const struct vlink *v, json_t *notes, struct place_notes *p);
+void change_note_more(const struct place_notes *p, json_t *notes);
 /* ... and of its parent's driver. */
 void change_note_driver(const struct slink *parent, json_t *notes);
 /* Fills v from the parameters of CreateVnic or CreateEtherstub, and checks it. */

@@ -2,10 +2,12 @@
 /* Checks of requests against the world and the kernel, before anything is done. */
 #include "vnicd/check.h"
 
+#include "lib/base/nearest.h"
 #include "lib/model/name.h"
 #include "vnicd/machine.h"
 #include "vnicd/observe.h"
 #include "vnicd/parent.h"
+#include "vnicd/unknown.h"
 #include "vnicd/want.h"
 
 #include <errno.h>
@@ -40,7 +42,7 @@ int check_parent(struct daemon *d, const char *name, struct slink **ret, struct 
 		return err_user(e, -EOPNOTSUPP, name, "a VNIC over a VNIC is not possible: use -l %s",
 				vlink_over(d, v, over));
 	if (!s || check_going(d, &s->l))
-		return err_user(e, -ENODEV, name, "no such link");
+		return unknown_link(d, UNKNOWN_LINK, name, e);
 	r = parent_check(d, &s->l, e);
 	if (r == 0)
 		*ret = s;
@@ -91,12 +93,13 @@ static const char *mac_holder(struct daemon *d, const struct vlink *v, struct ma
 
 static int fixed_mac(struct daemon *d, struct vlink *v, const char *how, struct err *e)
 {
-	const char *holder;
+	static const char *const words[] = {"auto", "random"};
+	const char *holder, *near = nearest(how, words, 2);
 	struct mac mac;
 	int r = mac_parse(how, &mac, e);
 
 	if (r < 0)
-		return r;
+		return near ? err_user(e, r, how, "not a MAC address: did you mean %s?", near) : r;
 	holder = mac_holder(d, v, mac);
 	if (holder)
 		return err_user(e, -EADDRINUSE, v->s.name,
@@ -187,8 +190,9 @@ static int check_stub_mtu(struct daemon *d, const struct vlink *stub, struct err
 
 	HASH_ITER (hh_n, d->by_n, v, next)
 		if (v->s.over == stub->s.n && stub->s.n && prop_mtu(&v->props) > mtu)
-			return err_user(e, -EINVAL, stub->s.name, "%s on it has MTU %u, asked for %u",
-					v->s.name, prop_mtu(&v->props), mtu);
+			return err_user(e, -EINVAL, stub->s.name,
+					"%s on it has MTU %u, asked for %u: lower that first", v->s.name,
+					prop_mtu(&v->props), mtu);
 	return 0;
 }
 
@@ -236,7 +240,7 @@ static int check_place(struct daemon *d, const struct vlink *v, struct err *e)
 	if (r == -ENODEV || (r == 0 && check_going(d, &l)))
 		return 0;
 	if (r == -ENOENT)
-		return err_user(e, r, v->s.name, "no zone %s: make it with 'ip netns add %s'", zone, zone);
+		return unknown_zone(v->s.name, zone, e);
 	if (r < 0)
 		return r;
 	return err_user(e, -EEXIST, v->s.name,
@@ -276,7 +280,8 @@ int check_props(struct daemon *d, const struct vlink *v, const struct vlink *old
 		r = check_percent(d, v, e);
 	if (r == 0)
 		r = check_isolate(v, e);
-	if (r == 0 && (!old || strcmp(prop_zone(&old->props), prop_zone(&v->props)) != 0))
+	if (r == 0 &&
+	    (!old || strcmp(prop_zone(&old->props), prop_zone(&v->props)) != 0 || (old->moved && !v->moved)))
 		r = check_place(d, v, e);
 	return r;
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Opens and closes the daemon's parts in order. Serves nobody: that is server.c's. */
 #include "vnicd/adopt.h"
+#include "vnicd/apply.h"
 #include "vnicd/isolate.h"
 #include "vnicd/log.h"
 #include "vnicd/machine.h"
 #include "vnicd/mend.h"
 #include "vnicd/observe.h"
+#include "vnicd/place.h"
 #include "vnicd/sampler.h"
 
 #include <errno.h>
@@ -55,21 +57,10 @@ static int read_world(struct daemon *d, struct err *e)
 	return 0;
 }
 
-static int open_all(struct daemon *d, struct err *e)
+static int read_all(struct daemon *d, struct err *e)
 {
-	int r = read_world(d, e);
+	int r = observe_links(d, e);
 
-	if (r == 0)
-		r = store_open(d->options->state_dir, &d->store, e);
-	if (r < 0)
-		return r;
-	r = observe_open(d, e);
-	if (r == 0)
-		r = mend_start(d, e);
-	if (r == 0)
-		r = observe_start(d, e);
-	if (r == 0)
-		r = observe_links(d, e);
 	if (r == 0)
 		r = world_load(d, e);
 	if (r == 0)
@@ -77,6 +68,28 @@ static int open_all(struct daemon *d, struct err *e)
 	if (r == 0)
 		r = isolate_load(d, e);
 	return r < 0 ? r : adopt_all(d, e);
+}
+
+static int open_all(struct daemon *d, struct err *e)
+{
+	int r = read_world(d, e);
+
+	if (r == 0)
+		r = store_open(d->options->state_dir, &d->store, e);
+	if (r == 0)
+		r = observe_open(d, e);
+	if (r == 0)
+		r = mend_start(d, e);
+	if (r == 0)
+		r = place_start(d, e);
+	if (r == 0)
+		r = observe_start(d, e);
+	if (r < 0)
+		return r;
+	observe_survey(d, OBSERVE_MANY); /* however few they are, each is asked for more than once */
+	r = read_all(d, e);
+	observe_survey_end(d);
+	return r;
 }
 
 int daemon_open(const struct options *o, sd_event *event, struct daemon **ret, struct err *e)
@@ -103,10 +116,15 @@ struct daemon *daemon_close(struct daemon *d)
 		return NULL;
 	if (d->store && d->kernel)
 		sampler_save(d);
+	if (d->store)
+		place_stop(d);
 	sd_event_source_disable_unref(d->notify);
 	sd_event_source_disable_unref(d->zones);
+	sd_event_source_disable_unref(d->zones_again);
 	sd_event_source_disable_unref(d->resync);
 	mend_stop(d);
+	if (d->kernel && !d->by_n)
+		apply_tidy(d->kernel);
 	isolate_free(d);
 	world_free(d);
 	observe_close(d);

@@ -237,7 +237,7 @@ int dryrun_changes(struct daemon *d, struct change *changes, size_t count, struc
 
 	if (r < 0)
 		return r;
-	observe_survey(d, count >= TXN_MANY);
+	observe_survey(d, count);
 	r = number_all(d, changes, count, e);
 	if (r == 0)
 		r = txn_make(&t, e);
@@ -250,7 +250,7 @@ int dryrun_changes(struct daemon *d, struct change *changes, size_t count, struc
 		keep(d, changes, count);
 	}
 	txn_done(&t);
-	observe_survey(d, false);
+	observe_survey_end(d);
 	return r;
 }
 

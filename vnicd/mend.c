@@ -140,13 +140,13 @@ static void look_at(struct daemon *d, struct vlink *v, bool foreign)
 		reconcile_hook(d, v);
 }
 
-static bool many(const struct daemon *d)
+static size_t dirty(const struct daemon *d)
 {
-	unsigned n = 0;
+	const struct vlink *v;
+	size_t n;
 
-	for (const struct vlink *v = d->dirty; v && n < OBSERVE_MANY; v = v->dirty_next)
-		n++;
-	return n >= OBSERVE_MANY;
+	LL_COUNT2(d->dirty, v, n, dirty_next);
+	return n;
 }
 
 static int on_mend(sd_event_source *source, uint64_t usec, void *arg)
@@ -155,7 +155,7 @@ static int on_mend(sd_event_source *source, uint64_t usec, void *arg)
 
 	(void)source;
 	(void)usec;
-	observe_survey(d, many(d));
+	observe_survey(d, dirty(d));
 	while (d->dirty) {
 		struct vlink *v = d->dirty;
 		bool foreign = v->foreign && !v->expected;
@@ -164,7 +164,7 @@ static int on_mend(sd_event_source *source, uint64_t usec, void *arg)
 		v->dirty = v->foreign = v->expected = false;
 		look_at(d, v, foreign);
 	}
-	observe_survey(d, false);
+	observe_survey_end(d);
 	return 0;
 }
 

@@ -5,13 +5,12 @@
 #include "lib/kern/kern.h"
 #include "vnicd/log.h"
 #include "vnicd/want.h"
+#include "vnicd/zonewatch.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/inotify.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <utlist.h>
 
@@ -91,10 +90,17 @@ int observe_vlink(struct daemon *d, const struct vlink *v, const char *zone, str
 	return r;
 }
 
-void observe_survey(struct daemon *d, bool on)
+void observe_survey(struct daemon *d, size_t count)
 {
-	if (d->kernel->ops->survey)
-		d->kernel->ops->survey(d->kernel, on);
+	d->surveys++;
+	if (count >= OBSERVE_MANY && d->kernel->ops->survey)
+		d->kernel->ops->survey(d->kernel, true);
+}
+
+void observe_survey_end(struct daemon *d)
+{
+	if (!--d->surveys && d->kernel->ops->survey)
+		d->kernel->ops->survey(d->kernel, false);
 }
 
 int observe_hook(struct daemon *d, int parent, bool *ret, struct err *e)
@@ -105,6 +111,15 @@ int observe_hook(struct daemon *d, int parent, bool *ret, struct err *e)
 int observe_find(struct daemon *d, const char *zone, const char *name, struct sys_link *ret, struct err *e)
 {
 	return d->kernel->ops->link(d->kernel, zone, 0, name, ret, e);
+}
+
+int observe_numbered(struct daemon *d, const char *zone, int ifindex, struct sys_link *ret, int *ret_lower)
+{
+	int r = d->kernel->ops->link(d->kernel, zone, ifindex, NULL, ret, NULL);
+
+	if (r == 0)
+		*ret_lower = ret->lower ? kern_real_lower(d->kernel, zone, ret) : 0;
+	return r;
 }
 
 int observe_vlink_sys(struct daemon *d, const struct vlink *v, struct sys_link *ret)
@@ -227,6 +242,15 @@ void observe_subnets(struct daemon *d, struct vlink *v)
 			 parent->l.name);
 	if (v->warn[0] && !warned)
 		log_warning(v->s.name, "%s", v->warn);
+}
+
+/* It shares a subnet with itself. */
+bool observe_addressed(struct daemon *d, int ifindex)
+{
+	bool any = false;
+
+	d->kernel->ops->shares_subnet(d->kernel, ifindex, ifindex, &any, NULL);
+	return any;
 }
 
 void observe_announce(struct daemon *d, struct vlink *v)
@@ -393,13 +417,13 @@ static void readdressed(struct daemon *d, struct slink *parent)
 {
 	struct vlink *v;
 
-	observe_survey(d, parent->vnics >= OBSERVE_MANY);
+	observe_survey(d, parent->vnics);
 	DL_FOREACH (parent->above, v) {
 		if (want_isolate(v))
 			d->touched(d, v, false);
 		observe_subnets(d, v);
 	}
-	observe_survey(d, false);
+	observe_survey_end(d);
 }
 
 /* Addresses or qdiscs. One VNIC's look is enough to see whether a parent's hook still stands. */
@@ -534,34 +558,12 @@ static int on_events(sd_event_source *source, int fd, uint32_t revents, void *ar
 	return 0;
 }
 
-/* A zone by that name has come: what was lost with the old one can be made again. */
-static int on_zone_name(sd_event_source *source, const struct inotify_event *event, void *arg)
-{
-	struct daemon *d = arg;
-	struct vlink *v, *next;
-
-	(void)source;
-	HASH_ITER (hh_n, d->by_n, v, next)
-		if (v->trouble == TROUBLE_LOST && event->len && !strcmp(prop_zone(&v->props), event->name))
-			d->touched(d, v, false);
-	return 0;
-}
-
-/* The name is there before the namespace is mounted on it, and attributes change when it is. */
-static int watch_zones(struct daemon *d)
-{
-	if (mkdir("/run/netns", 0755) < 0 && errno != EEXIST)
-		return -errno;
-	return sd_event_add_inotify(d->event, &d->zones, "/run/netns", IN_CREATE | IN_MOVED_TO | IN_ATTRIB,
-				    on_zone_name, d);
-}
-
 int observe_start(struct daemon *d, struct err *e)
 {
 	int r = sd_event_add_io(d->event, &d->notify, kern_real_event_fd(d->kernel), EPOLLIN, on_events, d);
 
 	if (r >= 0)
-		r = watch_zones(d);
+		r = zonewatch_start(d);
 	return r < 0 ? err_sys(e, r, NULL, "cannot wait for notifications: %s", strerror(-r)) : 0;
 }
 

@@ -25,6 +25,8 @@ int observe_hook(struct daemon *d, int parent, bool *ret, struct err *e);
 /* Finds a link by name or altname in a zone. -ENODEV when there is none, -ENOENT when there is no such zone.
  */
 int observe_find(struct daemon *d, const char *zone, const char *name, struct sys_link *ret, struct err *e);
+/* By its number; lower: the own namespace's link below it, or 0. */
+int observe_numbered(struct daemon *d, const char *zone, int ifindex, struct sys_link *ret, int *ret_lower);
 /* v's link in the zone it is in, by the number it has there, else by name. -ENODEV, -ENOENT as above. */
 int observe_vlink_sys(struct daemon *d, const struct vlink *v, struct sys_link *ret);
 /* The name of the own namespace's link that name is an alternative name of, in buf; else name itself. */
@@ -41,11 +43,12 @@ int observe_means(struct daemon *d, struct means *ret, struct err *e);
 /* ARP settings of n's parent and of n, or of what n will be in the own namespace. */
 void observe_arp(struct daemon *d, int parent, struct node *n);
 /*
- * So many links are looked at next that the own namespace had better be read once, and asked there until
- * something is changed. on: before the first look; off: after the last.
+ * count links are looked at next: when they are many, the own namespace is read once, and asked there until
+ * something is changed. Every survey has its end, after the last look; one may hold others.
  */
 #define OBSERVE_MANY 16
-void observe_survey(struct daemon *d, bool on);
+void observe_survey(struct daemon *d, size_t count);
+void observe_survey_end(struct daemon *d);
 /* v was made again: for ten minutes the addresses that it gets are told to its neighbours. */
 void observe_announce(struct daemon *d, struct vlink *v);
 /* Bits/s, 0 when the link has or tells none; duplex as kernel_ops. */
@@ -55,6 +58,8 @@ uint64_t observe_speed(struct daemon *d, int ifindex, int *ret_duplex);
 void observe_below(struct daemon *d, struct vlink *v);
 /* Does the VNIC have an address inside one of its parent's subnets? Sets or clears v->warn. */
 void observe_subnets(struct daemon *d, struct vlink *v);
+/* Has a link of the own namespace an address, other than link-local ones? */
+bool observe_addressed(struct daemon *d, int ifindex);
 
 /* Everything of ours in the own namespace and the zones (a list ended by NULL); see kernel_ops. */
 int observe_marked(struct daemon *d, const char *const *zones,

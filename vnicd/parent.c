@@ -103,7 +103,8 @@ static int check_kind(const struct daemon *d, const struct sys_link *l, struct e
 			return err_user(e, -EOPNOTSUPP, l->name,
 					"a VNIC over %s %s is not possible: use -l %s",
 					l->kind[0] == 'i' ? "an" : "a", l->kind, lower->l.name);
-		return err_user(e, -EOPNOTSUPP, l->name, "a VNIC over a link of kind %s is not possible",
+		return err_user(e, -EOPNOTSUPP, l->name,
+				"a VNIC over a link of kind %s is not possible: see 'vnicadm show-phys'",
 				l->kind);
 	}
 	return 0;
@@ -122,14 +123,17 @@ int parent_check(const struct daemon *d, const struct sys_link *l, struct err *e
 	if (v && class == CLASS_ETHERSTUB)
 		return 0;
 	if (l->flags & IFF_LOOPBACK)
-		return err_user(e, -EOPNOTSUPP, l->name, "the loopback link carries no Ethernet frames");
+		return err_user(e, -EOPNOTSUPP, l->name,
+				"the loopback link carries no Ethernet frames: see 'vnicadm show-phys'");
 	if (l->type != ARPHRD_ETHER)
-		return err_user(e, -EOPNOTSUPP, l->name, "not an Ethernet link: VNICs need one");
+		return err_user(e, -EOPNOTSUPP, l->name,
+				"not an Ethernet link, as VNICs need: see 'vnicadm show-phys'");
 	r = check_slave(d, l, e);
 	if (r == 0)
 		r = check_kind(d, l, e);
 	if (r == 0 && is_wireless(l->name))
-		r = err_user(e, -EOPNOTSUPP, l->name,
-			     "a Wi-Fi link takes one MAC address only: VNICs over it cannot work");
+		r = err_user(
+			e, -EOPNOTSUPP, l->name,
+			"a Wi-Fi link takes one MAC address only: make VNICs over an etherstub, and route");
 	return r;
 }

@@ -91,7 +91,7 @@ static int run(struct daemon *d, struct change *changes, size_t count, bool begu
 	r = txn_open(&t, d, changes, count, e);
 	if (r < 0)
 		return r;
-	observe_survey(d, count >= TXN_MANY);
+	observe_survey(d, count);
 	for (size_t i = 0; i < count; i++)
 		if (changes[i].old)
 			sampler_collect(d, changes[i].old);
@@ -113,6 +113,7 @@ static int run(struct daemon *d, struct change *changes, size_t count, bool begu
 		txn_commit(&t);
 	txn_refresh(&t);
 	txn_done(&t);
+	observe_survey_end(d);
 	isolate_settle(d);
 	if (count >= TXN_MANY)
 		malloc_trim(0); /* a large batch must not leave its memory behind */

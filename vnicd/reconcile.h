@@ -11,6 +11,7 @@
 struct change {
 	struct vlink *old, *new;
 	bool staged; /* the world has new in the place of old already */
+	bool placed; /* the request says where new should be: it goes there, wherever others moved it */
 	bool early;  /* old's name or MAC is taken again in the same request: it goes before its row does */
 };
 

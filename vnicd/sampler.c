@@ -8,6 +8,7 @@
 #include "lib/kern/kern.h"
 #include "vnicd/observe.h"
 #include "vnicd/session.h"
+#include "vnicd/unknown.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -193,12 +194,12 @@ static json_t *gather(struct daemon *d, const json_t *names)
 	struct vlink *v, *next;
 
 	d->kernel->ops->stats_all(d->kernel, gather_foreign, &g, NULL);
-	observe_survey(d, (names ? json_array_size(names) : HASH_CNT(hh_n, d->by_n)) >= OBSERVE_MANY);
+	observe_survey(d, names ? json_array_size(names) : HASH_CNT(hh_n, d->by_n));
 	HASH_ITER (hh_n, d->by_n, v, next)
 		if (v->trouble != TROUBLE_LOST && v->trouble != TROUBLE_WAITING &&
 		    asked_for(names, v->s.name))
 			json_array_append_new(g.rows, vlink_row(d, v));
-	observe_survey(d, false);
+	observe_survey_end(d);
 	return json_pack("{s:o}", "stats", sorted(g.rows));
 }
 
@@ -288,7 +289,7 @@ static int check_names(struct daemon *d, json_t *names, struct err *e)
 			return err_user(e, -EINVAL, "names", "not a list of link names");
 		name = observe_name(d, name, buf);
 		if (!vlink_find(d, name) && !slink_by_name(d, name))
-			return err_user(e, -ENODEV, name, "no such link");
+			return unknown_link(d, UNKNOWN_LINK, name, e);
 		if (name == buf)
 			json_array_set_new(names, i, json_string(name));
 	}
@@ -322,11 +323,11 @@ void sampler_save(struct daemon *d)
 
 	if (store_begin(d->store, NULL) < 0)
 		return;
-	observe_survey(d, HASH_CNT(hh_n, d->by_n) >= OBSERVE_MANY);
+	observe_survey(d, HASH_CNT(hh_n, d->by_n));
 	HASH_ITER (hh_n, d->by_n, v, next) {
 		sampler_collect(d, v);
 		store_counters_put(d->store, v->s.n, v->counters, NULL);
 	}
-	observe_survey(d, false);
+	observe_survey_end(d);
 	store_commit(d->store, NULL);
 }

@@ -5,6 +5,7 @@
 #include "vnicd/observe.h"
 #include "vnicd/parent.h"
 #include "vnicd/session.h"
+#include "vnicd/unknown.h"
 #include "vnicd/want.h"
 
 #include <errno.h>
@@ -125,11 +126,11 @@ static const char *link_param(struct daemon *d, struct call *c, const char *key,
 	return name ? observe_name(d, name, buf) : NULL;
 }
 
-static void no_such(struct call *c, const char *name, const char *what)
+static void no_such(struct daemon *d, struct call *c, const char *name, enum unknown kind)
 {
 	struct err e = {0};
 
-	err_user(&e, -ENODEV, name, "no such %s", what);
+	unknown_link(d, kind, name, &e);
 	call_fail(c, &e);
 }
 
@@ -146,24 +147,35 @@ static const char *not_stored(struct daemon *d, const char *name)
 	struct vlink *v = vlink_find(d, name);
 
 	if (v)
-		return v->s.temp ? "it is temporary: nothing of it is stored for good" : NULL;
-	return slink_by_name(d, name) ? "vnicd did not make it, and stores nothing of it" : NULL;
+		return v->s.temp ? "it is temporary, and nothing of it is stored for good: leave -P out"
+				 : NULL;
+	return slink_by_name(d, name) ? "vnicd did not make it, and stores nothing of it: leave -P out"
+				      : NULL;
+}
+
+/* A name that matched nothing. */
+static void fail_none(struct daemon *d, struct call *c, const char *name, enum unknown kind)
+{
+	const char *why = persistent(c) ? not_stored(d, name) : NULL;
+	struct err e = {0};
+
+	if (why)
+		err_user(&e, -ENODEV, name, "%s", why);
+	else
+		unknown_link(d, kind, name, &e);
+	call_fail(c, &e);
 }
 
 /* A list of rows under key is the reply; a name that matched nothing is an error. */
 static void reply_rows(struct daemon *d, struct call *c, const char *key, json_t *rows, const char *name,
-		       const char *what)
+		       enum unknown kind)
 {
-	if (name && json_array_size(rows) == 0) {
-		const char *why = persistent(c) ? not_stored(d, name) : NULL;
-		struct err e = {0};
-
-		json_decref(rows);
-		err_user(&e, -ENODEV, name, why ? "%s" : "no such %s", why ? why : what);
-		call_fail(c, &e);
+	if (!name || json_array_size(rows)) {
+		call_reply(c, json_pack("{s:o}", key, rows), false);
 		return;
 	}
-	call_reply(c, json_pack("{s:o}", key, rows), false);
+	json_decref(rows);
+	fail_none(d, c, name, kind);
 }
 
 /* show-link */
@@ -255,7 +267,7 @@ void show_link(struct daemon *d, struct call *c)
 	HASH_ITER (hh_n, d->by_n, v, vnext)
 		if ((!name || !strcmp(name, v->s.name)) && !(kept && v->s.temp))
 			json_array_append_new(rows, (kept ? kept_link_row : vlink_link_row)(d, v));
-	reply_rows(d, c, "links", rows, name, "link");
+	reply_rows(d, c, "links", rows, name, UNKNOWN_LINK);
 }
 
 /* show-phys */
@@ -295,7 +307,7 @@ void show_phys(struct daemon *d, struct call *c)
 			return;
 		}
 	}
-	reply_rows(d, c, "phys", rows, name, "physical link");
+	reply_rows(d, c, "phys", rows, name, UNKNOWN_PHYS);
 }
 
 /* show-vnic */
@@ -377,6 +389,20 @@ static json_t *kept_vnic_row(struct daemon *d, struct vlink *v)
 	return o;
 }
 
+/* A VNIC was named that is there, but over another link. */
+static bool refuse_other_parent(struct daemon *d, struct call *c, const char *name, const char *link)
+{
+	struct vlink *v = name ? vlink_find(d, name) : NULL;
+	char over[IFNAMSIZ];
+	struct err e = {0};
+
+	if (!v || v->s.class != CLASS_VNIC || !strcmp(link, vlink_over(d, v, over)))
+		return false;
+	err_user(&e, -ENODEV, name, "it is over %s, not over %s", over, link);
+	call_fail(c, &e);
+	return true;
+}
+
 void show_vnic(struct daemon *d, struct call *c)
 {
 	char over[IFNAMSIZ], name_buf[IFNAMSIZ], link_buf[IFNAMSIZ];
@@ -387,7 +413,7 @@ void show_vnic(struct daemon *d, struct call *c)
 
 	if (link && !slink_by_name(d, link) && !vlink_find(d, link)) {
 		json_decref(rows);
-		no_such(c, link, "link");
+		no_such(d, c, link, UNKNOWN_LINK);
 		return;
 	}
 	HASH_SRT(hh_n, d->by_n, by_number);
@@ -395,7 +421,11 @@ void show_vnic(struct daemon *d, struct call *c)
 		if (v->s.class == CLASS_VNIC && (!name || !strcmp(name, v->s.name)) &&
 		    (!link || !strcmp(link, vlink_over(d, v, over))) && !(kept && v->s.temp))
 			json_array_append_new(rows, (kept ? kept_vnic_row : vnic_row)(d, v));
-	reply_rows(d, c, "vnics", rows, name, link ? "VNIC on that link" : "VNIC");
+	if (link && refuse_other_parent(d, c, name, link)) {
+		json_decref(rows);
+		return;
+	}
+	reply_rows(d, c, "vnics", rows, name, UNKNOWN_VNIC);
 }
 
 /* show-etherstub */
@@ -443,7 +473,7 @@ void show_etherstub(struct daemon *d, struct call *c)
 		if (v->s.class == CLASS_ETHERSTUB && (!name || !strcmp(name, v->s.name)) &&
 		    !(kept && v->s.temp))
 			json_array_append_new(rows, (kept ? kept_stub_row : stub_row)(d, v));
-	reply_rows(d, c, "etherstubs", rows, name, "etherstub");
+	reply_rows(d, c, "etherstubs", rows, name, UNKNOWN_ETHERSTUB);
 }
 
 /* show-linkprop */
@@ -625,5 +655,5 @@ void show_linkprop(struct daemon *d, struct call *c)
 		call_fail(c, &e);
 		return;
 	}
-	reply_rows(d, c, "props", p.rows, name, "link");
+	reply_rows(d, c, "props", p.rows, name, UNKNOWN_LINK);
 }

@@ -48,6 +48,8 @@ enum sql {
 	S_ARPS,
 	S_ARP_PUT,
 	S_ARP_DEL,
+	S_PLACES,
+	S_PLACE_PUT,
 	S_META_GET,
 	S_META_PUT,
 	S_COUNT
@@ -97,6 +99,11 @@ static const char *const sql_text[S_COUNT] = {
 	[S_ARP_PUT] = "INSERT INTO arp (ifindex, world, ignore, announce) VALUES (?1, ?2, ?3, ?4)"
 		      " ON CONFLICT (ifindex) DO UPDATE SET world = ?2, ignore = ?3, announce = ?4",
 	[S_ARP_DEL] = "DELETE FROM arp WHERE ifindex = ?1",
+	[S_PLACES] = "SELECT n, ifindex, zone FROM place WHERE world = ?1 ORDER BY n",
+	/* What is there already costs no write, and nobody waits for the disk. */
+	[S_PLACE_PUT] = "INSERT INTO place (n, world, ifindex, zone) VALUES (?1, ?2, ?3, ?4)"
+			" ON CONFLICT (n) DO UPDATE SET world = ?2, ifindex = ?3, zone = ?4"
+			" WHERE world <> ?2 OR ifindex <> ?3 OR zone <> ?4",
 	[S_META_GET] = "SELECT value FROM meta WHERE key = ?1",
 	[S_META_PUT] =
 		"INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = ?2",
@@ -634,6 +641,28 @@ int store_arp_put(struct store *s, const char *world, int ifindex, struct arp ar
 int store_arp_del(struct store *s, int ifindex, struct err *e)
 {
 	return sql_run(s, sql_bind(s, S_ARP_DEL, "i", (int64_t)ifindex), e);
+}
+
+int store_places(struct store *s, const char *world,
+		 int (*cb)(uint32_t n, int ifindex, const char *zone, void *arg), void *arg, struct err *e)
+{
+	sqlite3_stmt *stmt = sql_bind(s, S_PLACES, "t", world);
+	int r;
+
+	while ((r = sql_row(s, stmt, e)) > 0) {
+		r = cb((uint32_t)sqlite3_column_int64(stmt, 0), sqlite3_column_int(stmt, 1),
+		       column_text(stmt, 2), arg);
+		if (r)
+			break;
+	}
+	sqlite3_reset(stmt);
+	return r;
+}
+
+int store_place_put(struct store *s, uint32_t n, const char *world, int ifindex, const char *zone,
+		    struct err *e)
+{
+	return sql_run(s, sql_bind(s, S_PLACE_PUT, "itit", (int64_t)n, world, (int64_t)ifindex, zone), e);
 }
 
 int store_world_get(struct store *s, char ret[128], struct err *e)

@@ -118,6 +118,12 @@ int store_arps(struct store *s, const char *world, int (*cb)(int ifindex, struct
 int store_arp_put(struct store *s, const char *world, int ifindex, struct arp arp, struct err *e);
 int store_arp_del(struct store *s, int ifindex, struct err *e);
 
+/* Where a link was seen last; a row of another world is none. cb returns non-zero to stop. */
+int store_places(struct store *s, const char *world,
+		 int (*cb)(uint32_t n, int ifindex, const char *zone, void *arg), void *arg, struct err *e);
+int store_place_put(struct store *s, uint32_t n, const char *world, int ifindex, const char *zone,
+		    struct err *e);
+
 /* The world (boot id and namespace cookie) in which the links were last made; "" at first. */
 int store_world_get(struct store *s, char ret[128], struct err *e);
 int store_world_put(struct store *s, const char *world, struct err *e);

@@ -93,11 +93,24 @@ static int third(sqlite3 *db, const char *path, struct err *e)
 		   e);
 }
 
+/* Version 4: where links were seen last, for those that others take every mark from. */
+static int fourth(sqlite3 *db, const char *path, struct err *e)
+{
+	return run(db, path,
+		   "CREATE TABLE place ("
+		   "  n INTEGER PRIMARY KEY REFERENCES link (n) ON DELETE CASCADE,"
+		   "  world TEXT NOT NULL," /* boot and namespace the number is valid in */
+		   "  ifindex INTEGER NOT NULL,"
+		   "  zone TEXT NOT NULL) STRICT",
+		   e);
+}
+
 /* migrations[i] makes schema version i + 1 of version i. */
 static int (*const migrations[])(sqlite3 *db, const char *path, struct err *e) = {
 	first,
 	second,
 	third,
+	fourth,
 };
 #define SCHEMA_VERSION ((int)(sizeof(migrations) / sizeof(migrations[0])))
 

@@ -119,9 +119,12 @@ static int find_node(struct daemon *d, struct vlink *v, struct item *it, struct 
 }
 
 /* A change of what is not where it was thought to be: it stays there, unless the change is to move it. */
-static void take_place(const struct vlink *old, struct vlink *new)
+static void take_place(const struct change *c)
 {
-	if (strcmp(prop_zone(&old->props), prop_zone(&new->props)) != 0)
+	const struct vlink *old = c->old;
+	struct vlink *new = c->new;
+
+	if (c->placed || strcmp(prop_zone(&old->props), prop_zone(&new->props)) != 0)
 		return;
 	new->moved = old->moved;
 	memcpy(new->place, old->place, sizeof(new->place));
@@ -152,7 +155,7 @@ static int item_observe(struct txn *t, struct item *it, struct err *e)
 	if (r < 0)
 		return r;
 	if (old && it->c.new)
-		take_place(old, it->c.new);
+		take_place(&it->c);
 	txn_read_speed(t->d, txn_subject(&it->c));
 	/* What was not isolated was not looked at for it. */
 	if (want_isolate(txn_subject(&it->c)) && !(old && prop_isolate(&old->props)))
@@ -418,10 +421,10 @@ static int check_all(struct txn *t, struct err *e)
 {
 	int r;
 
-	observe_survey(t->d, true);
+	observe_survey(t->d, t->count);
 	t->from = 0;
 	r = txn_check(t, true, e);
-	observe_survey(t->d, false);
+	observe_survey_end(t->d);
 	if (r < 0)
 		txn_undo(t);
 	return r;
@@ -443,9 +446,9 @@ int txn_unmake(struct txn *t, struct err *e)
 
 	if (r < 0)
 		return r;
-	observe_survey(t->d, t->count >= TXN_MANY);
+	observe_survey(t->d, t->count);
 	r = txn_check(t, false, e);
-	observe_survey(t->d, false);
+	observe_survey_end(t->d);
 	return r;
 }
 
@@ -471,7 +474,7 @@ static void refresh(struct daemon *d, const struct port *before, int now)
 /* Links that came or went are known to the next request, whenever their notification is read. */
 void txn_refresh(struct txn *t)
 {
-	observe_survey(t->d, t->count >= TXN_MANY);
+	observe_survey(t->d, t->count);
 	for (size_t i = 0; i < t->count; i++) {
 		struct item *it = &t->items[i];
 		bool own = !it->want.port.zone[0];
@@ -483,7 +486,7 @@ void txn_refresh(struct txn *t)
 			observe_refresh(t->d, it->ifindex);
 		refresh(t->d, &it->have.ifb_port, it->ifb);
 	}
-	observe_survey(t->d, false);
+	observe_survey_end(t->d);
 }
 
 int txn_look(struct txn *t, const char *zone, struct err *e)

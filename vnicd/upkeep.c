@@ -4,11 +4,13 @@
 #include "vnicd/upkeep.h"
 
 #include "vnicd/adopt.h"
+#include "vnicd/apply.h"
 #include "vnicd/dryrun.h"
 #include "vnicd/mend.h"
 #include "vnicd/observe.h"
 #include "vnicd/reconcile.h"
 #include "vnicd/session.h"
+#include "vnicd/unknown.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -49,7 +51,7 @@ static int find_ours(struct daemon *d, const char *name, struct vlink **ret, str
 		return 0;
 	if (slink_by_name(d, name))
 		return err_user(e, -EINVAL, name, "vnicd did not make it: there is nothing to apply again");
-	return err_user(e, -ENODEV, name, "no such link");
+	return unknown_link(d, UNKNOWN_LINK, name, e);
 }
 
 void upkeep_reapply(struct daemon *d, struct call *c)
@@ -117,8 +119,11 @@ int upkeep_unmake(struct daemon *d, struct err *e)
 		reconcile_unmake(d, all[i].old);
 	free(all);
 	r = adopt_sweep(d, e);
+	if (r < 0)
+		return r;
+	apply_tidy(d->kernel);
 	/* The next start makes all of it, as after a boot. */
-	return r < 0 ? r : store_world_put(d->store, "", e);
+	return store_world_put(d->store, "", e);
 }
 
 void upkeep_reset(struct daemon *d, struct call *c)

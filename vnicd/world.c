@@ -38,7 +38,7 @@ struct vlink *vlink_copy(const struct vlink *v)
 	memset(&c->hh_at, 0, sizeof(c->hh_at));
 	memset(&c->hh_mac, 0, sizeof(c->hh_mac));
 	c->prev = c->next = c->dirty_next = NULL;
-	c->dirty = c->foreign = c->expected = false;
+	c->dirty = c->foreign = c->expected = c->leaving = c->unkept = false;
 	c->repair = (struct repair){0};
 	c->repair_timer = NULL;
 	c->at.ifindex = 0;
@@ -188,6 +188,8 @@ void vlink_seen_at(struct daemon *d, struct vlink *v, int nsid, int ifindex)
 	v->at.ifindex = ifindex;
 	if (ifindex)
 		HASH_ADD(hh_at, d->by_at, at, sizeof(v->at), v);
+	if (ifindex && d->placed)
+		d->placed(d, v);
 }
 
 struct vlink *vlink_at(const struct daemon *d, int nsid, int ifindex)

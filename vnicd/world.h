@@ -13,7 +13,9 @@
 
 #include <uthash.h>
 
+struct dryrun;
 struct kernel;
+struct places;
 struct stream;
 
 /* Why a link is not as it was asked for; the STATE that show-link gives it. */
@@ -44,6 +46,7 @@ struct vlink {
 		int nsid, ifindex;
 	} at; /* where it was seen last; nsid OWN_NS: in the own namespace; ifindex 0: nowhere */
 
+	bool unkept;  /* that is to be noted in the store */
 	bool leaving; /* on its way to another namespace */
 	uint64_t
 		announce; /* until then (CLOCK_MONOTONIC, us) its new addresses are told: it was made again */
@@ -95,18 +98,23 @@ struct daemon {
 	struct arp_was *arps;
 	struct vlink *waiting; /* VNICs whose link below is not there */
 	struct vlink *dirty;   /* to be looked at when the notifications are read */
-	sd_event_source *notify, *resync, *mend, *zones;
+	sd_event_source *notify, *resync, *mend, *zones, *zones_again;
+	unsigned zones_tries; /* so often a name without a namespace was looked at */
 	/* Something about v may have changed; foreign: by others, and not by what became of its parent or
 	 * zone. */
 	void (*touched)(struct daemon *d, struct vlink *v, bool foreign);
 	/* v is on its way to another namespace. */
 	void (*leaving)(struct daemon *d, struct vlink *v);
 	void (*speed_changed)(struct daemon *d, struct slink *parent);
+	/* v was seen somewhere else than before. */
+	void (*placed)(struct daemon *d, struct vlink *v);
+	struct places *places;
 	struct dryrun *dry;     /* a dry run is under way */
 	struct stream *streams; /* live statistics going out */
 	char world[128];        /* boot id and namespace */
 	char boot[64];
-	bool starting; /* what no isolated VNIC needs is put back when all are adopted */
+	unsigned surveys; /* under way, one within the other */
+	bool starting;    /* what no isolated VNIC needs is put back when all are adopted */
 };
 
 /* Desired links. */

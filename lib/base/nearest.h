@@ -4,6 +4,9 @@
 
 #include <stddef.h>
 
-/* The word with the smallest edit distance to word, or NULL when none is within a third of its length (at
- * least 1). */
+/*
+ * The word that takes the fewest slips of the keyboard (a letter more, less or another, two swapped): at most
+ * a third of the word, and three. More than
+ * one slip away, a word that begins with the whole of it comes first. Case does not matter. NULL: none.
+ */
 const char *nearest(const char *word, const char *const *words, size_t count);

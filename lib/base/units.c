@@ -3,6 +3,8 @@
  */
 #include "lib/base/units.h"
 
+#include "lib/base/nearest.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -206,6 +208,7 @@ static int rate_parse(const struct number *n, const char *suffix, const char *te
 
 int bw_parse(const char *text, const char *object, struct bw *ret, struct err *e)
 {
+	static const char *const words[] = {"none", "blocked"};
 	struct number n;
 	const char *rest;
 
@@ -214,6 +217,9 @@ int bw_parse(const char *text, const char *object, struct bw *ret, struct err *e
 		return 0;
 	}
 	rest = number_read(text, &n);
+	if (!rest && nearest(text, words, 2))
+		return err_user(e, -EINVAL, object, "%s: not a bandwidth: did you mean %s?", text,
+				nearest(text, words, 2));
 	if (!rest)
 		return err_user(e, -EINVAL, object, "%s: not a bandwidth: " HOW_TO_SAY,
 				*text ? text : "nothing");
@@ -324,11 +330,13 @@ int mac_parse(const char *text, struct mac *ret, struct err *e)
 	struct mac mac = {0};
 
 	if (bytes_read(text, &mac) != sizeof(mac.b))
-		return err_user(e, -EINVAL, text, "not a MAC address: say six bytes like 2:8:20:1:2:3");
+		return err_user(e, -EINVAL, text,
+				"not a MAC address: say six bytes like 2:8:20:1:2:3, auto or random");
 	if (mac.b[0] & 1)
 		return err_user(e, -EINVAL, text, "a group address: the first byte of a VNIC's own is even");
 	if (mac_equal(mac, zero))
-		return err_user(e, -EINVAL, text, "the zero address is nobody's");
+		return err_user(e, -EINVAL, text,
+				"the zero address is nobody's: say another, auto or random");
 	*ret = mac;
 	return 0;
 }

@@ -74,7 +74,8 @@ struct holder {
 	int fd;
 	bool link; /* a tcx link; else a program */
 	uint32_t prog_id;
-	int ifindex; /* of a link; 0 when its device is gone */
+	uint8_t tag[BPF_TAG_SIZE]; /* of a program; a link does not tell */
+	int ifindex;               /* of a link; 0 when its device is gone */
 	uint32_t attach;
 };
 
@@ -107,6 +108,8 @@ static int holder_open(const char *pin, struct holder *h)
 	h->prog_id = h->link ? info.link.prog_id : info.prog.id;
 	h->ifindex = h->link ? (int)info.link.ifindex : 0;
 	h->attach = h->link ? info.link.attach : 0;
+	if (!h->link)
+		memcpy(h->tag, info.prog.tag, sizeof(h->tag));
 	return 0;
 }
 
@@ -184,7 +187,12 @@ static int sits_tagged(const struct seat *s, const struct holder *h, const uint8
 {
 	int r = sits(s, h, ret);
 
-	return r || !*ret ? r : same_tag(h->prog_id, tag, ret);
+	if (r || !*ret)
+		return r;
+	if (h->link)
+		return same_tag(h->prog_id, tag, ret);
+	*ret = !memcmp(h->tag, tag, sizeof(h->tag));
+	return 0;
 }
 
 struct filters {

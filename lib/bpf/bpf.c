@@ -3,6 +3,7 @@
 #include "lib/bpf/internal.h"
 
 #include "lib/bpf/hook.skel.h"
+#include "lib/bpf/maps.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -245,6 +246,33 @@ int bpf_open(const char *dir, const char *uuid, unsigned long *acts, struct bpf 
 	}
 	*ret = b;
 	return 0;
+}
+
+static int other_pin(const struct dirent *d)
+{
+	return d->d_name[0] != '.' && strcmp(d->d_name, "steer") != 0;
+}
+
+static bool is_empty(const struct bpf *b)
+{
+	struct dirent **list;
+	struct steer_key key;
+	int count = scandir(b->dir, &list, other_pin, NULL);
+
+	for (int i = 0; i < count; i++)
+		free(list[i]);
+	if (count >= 0)
+		free(list);
+	return count == 0 && bpf_map_get_next_key(b->steer, NULL, &key) && errno == ENOENT;
+}
+
+void bpf_tidy(struct bpf *b)
+{
+	char store[PIN_MAX];
+
+	if (!is_empty(b) || pin_path(store, NULL, "%s", b->dir) || pin_remove(b->dir, b->acts, NULL))
+		return;
+	rmdir(dirname(store)); /* not where another namespace's pins are */
 }
 
 struct bpf *bpf_close(struct bpf *b)

@@ -27,6 +27,9 @@ struct bpf; /* the pin directory and the loaded steering program */
  */
 int bpf_open(const char *dir, const char *uuid, unsigned long *acts, struct bpf **ret, struct err *e);
 struct bpf *bpf_close(struct bpf *b); /* leaves everything pinned */
+/* Where nothing but an empty steering map is pinned, it and its directories go. Only bpf_close() may follow.
+ */
+void bpf_tidy(struct bpf *b);
 
 /* The calling thread is in another namespace than its own, or back. */
 void bpf_away(struct bpf *b, bool away);

@@ -122,9 +122,10 @@ static int find_options(const struct nlattr *attr, void *arg)
 	return mnl_attr_get_type(attr) == TCA_OPTIONS ? mnl_attr_parse_nested(attr, find_id, arg) : MNL_CB_OK;
 }
 
+/* It is the whole answer: one that is found is not acknowledged besides. */
 static int read_id(const struct nlmsghdr *h, void *arg)
 {
-	return mnl_attr_parse(h, sizeof(struct tcmsg), find_options, arg);
+	return mnl_attr_parse(h, sizeof(struct tcmsg), find_options, arg) < 0 ? MNL_CB_ERROR : MNL_CB_STOP;
 }
 
 int tc_filter_get(const struct seat *s, uint32_t *ret_id)
@@ -132,8 +133,11 @@ int tc_filter_get(const struct seat *s, uint32_t *ret_id)
 	struct tcmsg tc = place(s);
 	char buf[MESSAGE_SIZE];
 	uint32_t id = 0;
-	int r = tc_talk(s->nl, message(buf, RTM_GETTFILTER, 0, &tc), read_id, &id);
+	struct nlmsghdr *h = message(buf, RTM_GETTFILTER, 0, &tc);
+	int r;
 
+	h->nlmsg_flags = NLM_F_REQUEST;
+	r = tc_talk(s->nl, h, read_id, &id);
 	if (!r)
 		*ret_id = id;
 	return r;

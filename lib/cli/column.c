@@ -2,6 +2,8 @@
 /* Chooses columns by name and prints rows by them; knows no row type. Tables are laid out by libsmartcols. */
 #include "lib/cli/column.h"
 
+#include "lib/base/nearest.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <libsmartcols/libsmartcols.h>
@@ -56,16 +58,16 @@ static char *as_it_is(const json_t *value)
 	return json_is_number(value) ? json_dumps(value, JSON_ENCODE_ANY) : NULL;
 }
 
-/* The cell for people, never empty; NULL without memory. */
-static char *cell_text(const struct column *col, const json_t *row)
+/* A cell as text, or empty; NULL without memory. */
+static char *cell_text(const struct column *col, const json_t *row, const char *empty, bool raw)
 {
 	const json_t *value = cell_value(col, row);
-	char *text = col->text ? col->text(row, value) : as_it_is(value);
+	char *text = col->text && !(raw && col->raw) ? col->text(row, value) : as_it_is(value);
 
 	if (text && *text)
 		return text;
 	free(text);
-	return strdup(EMPTY);
+	return strdup(empty);
 }
 
 char *column_mbit(const json_t *row, const json_t *value)
@@ -90,10 +92,26 @@ static bool same_name(const char *name, const char *field, size_t len)
 	return !name[len];
 }
 
+static bool meant_field(const struct column *table, const char *field, char key[NAME_MAX_LEN])
+{
+	const char *names[2 * COLUMNS_MAX], *near;
+	size_t n = 0;
+
+	for (; table[n].name && n < 2 * COLUMNS_MAX; n++)
+		names[n] = table[n].name;
+	near = nearest(field, names, n);
+	if (near)
+		json_key(&(struct column){.name = near}, key);
+	return near;
+}
+
 static int no_such_field(const struct column *table, const char *field, size_t len, struct err *e)
 {
-	char names[400] = "", key[NAME_MAX_LEN], object[64];
+	char names[400] = "", key[NAME_MAX_LEN], object[64], meant[64] = "";
 
+	snprintf(object, sizeof(object), "%.*s", (int)len, field);
+	if (meant_field(table, object, key))
+		snprintf(meant, sizeof(meant), "did you mean %s? ", key);
 	for (const struct column *col = table; col->name; col++) {
 		json_key(col, key);
 		if (col->when == COLUMN_ALIAS)
@@ -101,8 +119,7 @@ static int no_such_field(const struct column *table, const char *field, size_t l
 		strncat(names, *names ? "," : "", sizeof(names) - strlen(names) - 1);
 		strncat(names, key, sizeof(names) - strlen(names) - 1);
 	}
-	snprintf(object, sizeof(object), "%.*s", (int)len, field);
-	return err_user(e, -EINVAL, object, "no such field: -o takes all or some of %s", names);
+	return err_user(e, -EINVAL, object, "no such field: %s-o takes all or some of %s", meant, names);
 }
 
 static int choose_field(const struct column *table, const char *field, size_t len, struct columns *c,
@@ -118,6 +135,8 @@ static int choose_field(const struct column *table, const char *field, size_t le
 		c->col[c->n++] = col;
 		return 0;
 	}
+	if (len == 3 && !strncasecmp(field, "all", len))
+		return err_user(e, -EINVAL, NULL, "-o all goes by itself: all fields are in it");
 	return no_such_field(table, field, len, e);
 }
 
@@ -152,6 +171,17 @@ int columns_choose(const struct column *table, const char *fields, bool json, st
 		rc = choose_list(table, fields, &c, e);
 	else
 		choose_up_to(table, all || json ? COLUMN_REQUEST : COLUMN_DEFAULT, &c);
+	if (!rc)
+		*ret = c;
+	return rc;
+}
+
+int columns_choose_parsable(const struct column *table, const char *fields, struct columns *ret,
+			    struct err *e)
+{
+	struct columns c = {.parsable = true};
+	int rc = choose_list(table, fields, &c, e);
+
 	if (!rc)
 		*ret = c;
 	return rc;
@@ -193,7 +223,7 @@ static int add_row(const struct columns *c, struct libscols_table *table, const 
 	struct libscols_line *line = scols_table_new_line(table, NULL);
 
 	for (size_t i = 0; line && i < c->n; i++) {
-		char *text = cell_text(c->col[i], row);
+		char *text = cell_text(c->col[i], row, EMPTY, false);
 
 		if (!text || scols_line_refer_data(line, i, text)) {
 			free(text);
@@ -236,8 +266,48 @@ static int print_table(const struct columns *c, const json_t *rows, FILE *out, s
 	return rc ? err_nomem(e) : 0;
 }
 
+/* As dladm's -p: where there is more than one field, ':' and '\\' in one are escaped. A line is a row. */
+static void parsable_cell(const char *text, bool escape, FILE *out)
+{
+	for (; *text; text++) {
+		if (escape && (*text == ':' || *text == '\\'))
+			fputc('\\', out);
+		fputc(iscntrl((unsigned char)*text) ? '?' : *text, out);
+	}
+}
+
+static int parsable_row(const struct columns *c, const json_t *row, FILE *out, struct err *e)
+{
+	for (size_t i = 0; i < c->n; i++) {
+		char *text = cell_text(c->col[i], row, "", true);
+
+		if (!text)
+			return err_nomem(e);
+		if (i)
+			fputc(':', out);
+		parsable_cell(text, c->n > 1, out);
+		free(text);
+	}
+	fputc('\n', out);
+	return 0;
+}
+
+static int print_parsable(const struct columns *c, const json_t *rows, FILE *out, struct err *e)
+{
+	json_t *row;
+	size_t i;
+	int rc = 0;
+
+	json_array_foreach (rows, i, row) {
+		rc = rc ? rc : parsable_row(c, row, out, e);
+	}
+	return rc;
+}
+
 int columns_print(const struct columns *c, const json_t *rows, FILE *out, struct err *e)
 {
+	if (c->parsable)
+		return print_parsable(c, rows, out, e);
 	return c->json ? print_json(c, rows, out, e) : print_table(c, rows, out, e);
 }
 
@@ -259,18 +329,22 @@ void columns_stream_header(const struct columns *c, FILE *out)
 	fputc('\n', out);
 }
 
+static int json_row(const struct columns *c, const json_t *row, FILE *out, struct err *e)
+{
+	json_t *obj = chosen(c, row);
+	int rc = json_dumpf(obj, out, JSON_REAL_PRECISION(15));
+
+	json_decref(obj);
+	fputc('\n', out);
+	return rc && !ferror(out) ? err_nomem(e) : 0;
+}
+
 int columns_stream_row(const struct columns *c, const json_t *row, FILE *out, struct err *e)
 {
-	if (c->json) {
-		json_t *obj = chosen(c, row);
-		int rc = json_dumpf(obj, out, JSON_REAL_PRECISION(15));
-
-		json_decref(obj);
-		fputc('\n', out);
-		return rc && !ferror(out) ? err_nomem(e) : 0;
-	}
+	if (c->json || c->parsable)
+		return (c->json ? json_row : parsable_row)(c, row, out, e);
 	for (size_t i = 0; i < c->n; i++) {
-		char *text = cell_text(c->col[i], row);
+		char *text = cell_text(c->col[i], row, EMPTY, false);
 
 		if (!text)
 			return err_nomem(e);

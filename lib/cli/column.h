@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Rows of the wire as tables and JSON: which columns there are, which are wanted, how a cell reads. */
+/* Rows of the wire as tables, JSON and lines for scripts: which columns there are, which are wanted, how a
+ * cell reads. */
 #pragma once
 
 #include "lib/base/err.h"
@@ -25,6 +26,7 @@ struct column {
 	unsigned width; /* of a streamed row, where cells to come are not known */
 	/* A cell for people, malloc'ed, NULL for "--"; NULL: the value as it is. */
 	char *(*text)(const json_t *row, const json_t *value);
+	bool raw; /* for scripts the value as it is, whatever people see */
 };
 
 /* What was asked for. */
@@ -32,13 +34,19 @@ struct columns {
 	const struct column *col[COLUMNS_MAX];
 	size_t n;
 	bool json;
+	bool parsable; /* no header, fields joined by ':' */
 };
 
 /* table: ended by a NULL name. fields: the value of -o, "all" or names in either case; NULL: the default. */
 int columns_choose(const struct column *table, const char *fields, bool json, struct columns *ret,
 		   struct err *e);
 
-/* rows: an array of objects. As a table, nothing at all when there are none; or as a JSON array. */
+/* The same for scripts, which name their fields: fields is never "all". */
+int columns_choose_parsable(const struct column *table, const char *fields, struct columns *ret,
+			    struct err *e);
+
+/* rows: an array of objects. As a table, nothing at all when there are none; as a JSON array; or
+ * one a line. */
 int columns_print(const struct columns *c, const json_t *rows, FILE *out, struct err *e);
 
 /* One row at a time. */

@@ -2,9 +2,11 @@
 /* Finds the verb, reads its options by its table, prints help and usage errors; knows no verb itself. */
 #include "lib/cli/verb.h"
 #include "lib/base/nearest.h"
+#include "lib/cli/complete.h"
 #include "lib/cli/die.h"
 #include "lib/ipc/client.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <locale.h>
@@ -14,11 +16,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FLAGS_MAX 16
-#define VERBS_MAX 64
-#define WORDS_MAX 4096 /* of a line of a batch */
-#define RUN       (-1) /* not an exit status: go on */
-#define DRY_RUN   1    /* --dry-run has no letter: dladm's create-vnic has -n for something else */
+#define FLAGS_MAX   16
+#define VERBS_MAX   64
+#define WORDS_MAX   4096 /* of a line of a batch */
+#define OPERAND_MAX 16
+#define RUN         (-1) /* not an exit status: go on */
+#define DRY_RUN     1    /* --dry-run has no letter: dladm's create-vnic has -n for something else */
+
+#define UNKNOWN_OPTION "unrecognized option '%s'"
 
 /* A program's verbs, and what was asked of it. */
 struct program {
@@ -48,13 +53,6 @@ static void usage_line(FILE *out, const struct verb *verb)
 	fprintf(out, "usage: %s %s%s%s\n", program_name(), verb->name, *verb->usage ? " " : "", verb->usage);
 }
 
-static int option_usage(const struct cli *cli, const char *fault, const char *typed)
-{
-	complain(fault, typed);
-	usage_line(stderr, cli->verb);
-	return STATUS_USER;
-}
-
 int verb_usage(const struct cli *cli, const char *fmt, ...)
 {
 	va_list ap;
@@ -82,18 +80,13 @@ static void flag_help(char letter, const char *name, const char *value, const ch
 	printf("  %-26s %s\n", left, help);
 }
 
-static bool can_dry_run(const struct verb *verb)
-{
-	return verb->changes || verb->batch;
-}
-
 static int help_verb(const struct verb *verb)
 {
 	usage_line(stdout, verb);
 	printf("%s.\n", verb->help);
 	for (const struct flag *f = verb->flags; f->letter; f++)
 		flag_help(f->letter, f->name, f->value, f->help);
-	if (can_dry_run(verb))
+	if (verb_changes(verb))
 		printf("      --dry-run              print ip and tc commands instead, and change nothing\n");
 	flag_help('h', "help", NULL, "show this");
 	return 0;
@@ -171,7 +164,7 @@ static void getopt_tables(const struct verb *verb, char *letters, struct option 
 	*letters++ = ':';
 	*letters++ = 'h';
 	*longs++ = (struct option){.name = "help", .val = 'h'};
-	if (can_dry_run(verb))
+	if (verb_changes(verb))
 		*longs++ = (struct option){.name = "dry-run", .val = DRY_RUN};
 	for (const struct flag *f = verb->flags; f->letter; f++) {
 		*letters++ = f->letter;
@@ -198,7 +191,31 @@ static const char *option_fault(const char *letters, int c, char **argv, char *b
 		snprintf(buf, size, "-%c", optopt);
 	if (c == ':')
 		return "option '%s' needs a value";
-	return known ? "option '%s' takes no value" : "unrecognized option '%s'";
+	return known ? "option '%s' takes no value" : UNKNOWN_OPTION;
+}
+
+/* The option that was meant by an unknown one: a long one that is near, a letter in the other case. */
+static const char *meant_option(const struct option *longs, const char *typed, char buf[64])
+{
+	const char *names[FLAGS_MAX + 2], *near;
+	size_t n = 0;
+
+	for (; longs[n].name; n++) {
+		names[n] = longs[n].name;
+		if (typed[1] != '-' && typed[1] != longs[n].val && toupper(typed[1]) == toupper(longs[n].val))
+			return snprintf(buf, 64, "-%c", longs[n].val) > 0 ? buf : NULL;
+	}
+	near = typed[1] == '-' ? nearest(typed + 2, names, n) : NULL;
+	return near && snprintf(buf, 64, "--%s", near) > 0 ? buf : NULL;
+}
+
+static void complain_option(const char *fault, const char *typed, const struct option *longs)
+{
+	char buf[64], line[200];
+	const char *meant = strcmp(fault, UNKNOWN_OPTION) ? NULL : meant_option(longs, typed, buf);
+
+	snprintf(line, sizeof(line), fault, typed);
+	complain("%s%s%s%s", line, meant ? ": did you mean '" : "", meant ? meant : "", meant ? "'?" : "");
 }
 
 static bool all_digits(const char *s)
@@ -244,8 +261,10 @@ static int read_options(struct cli *cli, int argc, char **argv)
 	while (rc == RUN && (c = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
 		if (c == 'h')
 			return help_verb(cli->verb);
-		if (c == ':' || c == '?')
-			return option_usage(cli, option_fault(letters, c, argv, typed, sizeof(typed)), typed);
+		if (c == ':' || c == '?') {
+			complain_option(option_fault(letters, c, argv, typed, sizeof(typed)), typed, longs);
+			return usage_line(stderr, cli->verb), STATUS_USER;
+		}
 		rc = c == DRY_RUN ? take_dry_run(cli) : take_flag(cli, find_flag(cli->verb, c), argc, argv);
 	}
 	cli->nargs = argc - optind;
@@ -261,17 +280,29 @@ static int check_needed(const struct cli *cli)
 	return RUN;
 }
 
+/* What the nth operand is. */
+static const char *verb_operand(const struct verb *verb, int n, char buf[OPERAND_MAX])
+{
+	const char *word = verb->operand;
+
+	for (; n > 0 && strchr(word, ' '); n--)
+		word = strchr(word, ' ') + 1;
+	snprintf(buf, OPERAND_MAX, "%.*s", (int)strcspn(word, " "), word);
+	return buf;
+}
+
 static int check_operands(const struct cli *cli)
 {
 	const struct verb *verb = cli->verb;
+	char word[OPERAND_MAX];
 
 	if (cli->nargs < verb->least)
-		return verb_usage(cli, "%s is required", verb->operand);
+		return verb_usage(cli, "%s is required", verb_operand(verb, cli->nargs, word));
 	if (verb->most >= 0 && cli->nargs > verb->most)
 		return verb_usage(cli, "unexpected operand '%s'", cli->args[verb->most]);
 	for (int i = 0; i < cli->nargs; i++)
 		if (!*cli->args[i])
-			return verb_usage(cli, "%s is empty", verb->operand);
+			return verb_usage(cli, "%s is empty", verb_operand(verb, i, word));
 	return RUN;
 }
 
@@ -339,7 +370,9 @@ static int global_options(const struct program *p, struct cli *cli, int argc, ch
 		else if (c == 'V')
 			return printf("%s " VERSION "\n", program_name()) < 0;
 		else
-			return global_usage(option_fault("+:b:hVs", c, argv, typed, sizeof(typed)), typed);
+			return complain_option(option_fault("+:b:hVs", c, argv, typed, sizeof(typed)), typed,
+					       longs),
+			       program_line(stderr), STATUS_USER;
 	}
 	if (cli->socket && !*cli->socket)
 		return global_usage("option '%s' needs a value", "--socket");
@@ -411,7 +444,7 @@ static int batch_line(const struct program *p, const struct cli *all, char *line
 	if (!cli.verb)
 		return STATUS_USER;
 	if (!cli.verb->batch)
-		return complain("%s changes nothing: it cannot be in a batch", argv[0]), STATUS_USER;
+		return complain("%s cannot be in a batch: give it by itself", argv[0]), STATUS_USER;
 	return run_verb(&cli, argc, argv) ? STATUS_USER : RUN;
 }
 
@@ -493,6 +526,8 @@ static int dispatch(const struct program *p, int argc, char **argv)
 		return batch(p, &cli);
 	if (argc && !strcmp(*argv, "help"))
 		return help(p, argc, argv);
+	if (argc && !strcmp(*argv, "complete"))
+		return complete(p->verbs, p->n, argc - 1, argv + 1);
 	cli.verb = argc ? find_verb(p, *argv) : &p->verbs[0];
 	if (!cli.verb)
 		return STATUS_USER;

@@ -11,6 +11,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct cli;
+struct words;
+
+/* Offers what may stand somewhere on an unfinished command line, see complete.h. */
+typedef void words_fn(struct words *w);
+
 /*
  * One option of a verb. In no table are -h, --help, which is everywhere, and --dry-run, which is at every
  * verb that changes something.
@@ -20,24 +26,32 @@ struct flag {
 	const char *name;  /* long option */
 	const char *value; /* what it takes, NULL for a switch */
 	const char *help;
-	bool repeats; /* may come more than once; the values are gathered */
-	bool needed;  /* the verb cannot do without */
-	bool count;   /* an operand of digits right after the value belongs to it */
+	bool repeats;    /* may come more than once; the values are gathered */
+	bool needed;     /* the verb cannot do without */
+	words_fn *words; /* what its value may be; NULL: cannot be told */
+	bool count;      /* an operand of digits right after the value belongs to it */
 };
 
-struct cli;
+struct column;
 
 struct verb {
 	const char *name;
-	const char *usage;           /* the line after the name */
-	const char *help;            /* one line */
-	const struct flag *flags;    /* ended by letter 0 */
-	const char *operand;         /* what the operands are, for messages; NULL: takes none */
-	int least, most;             /* how many operands; most -1: any number */
-	bool batch;                  /* may be a line of a batch */
-	bool changes;                /* changes something; what may be in a batch does, too */
-	int (*run)(struct cli *cli); /* exit status */
+	const char *usage;            /* the line after the name */
+	const char *help;             /* one line */
+	const struct flag *flags;     /* ended by letter 0 */
+	const struct column *columns; /* of what a show verb prints, NULL: it prints none */
+	const char *operand;          /* what they are, for messages: a word for each; NULL: takes none */
+	int least, most;              /* how many operands; most -1: any number */
+	words_fn *words;              /* what the operands may be; NULL: cannot be told */
+	bool batch;                   /* may be a line of a batch */
+	bool changes;                 /* changes something; what may be in a batch does, too */
+	int (*run)(struct cli *cli);  /* exit status */
 };
+
+static inline bool verb_changes(const struct verb *verb)
+{
+	return verb->changes || verb->batch;
+}
 
 struct cli {
 	const struct verb *verb;

@@ -23,8 +23,11 @@ struct client {
 
 static int unreachable(const char *path, int code, struct err *e)
 {
-	return err_sys(e, code, NULL, "cannot reach vnicd at %s: %s: start it with 'systemctl start vnicd'",
-		       path, strerror(-code));
+	bool not_running = code == -ENOENT || code == -ECONNREFUSED;
+
+	return err_sys(e, code, NULL, "cannot reach vnicd at %s: %s: %s", path, strerror(-code),
+		       not_running ? "start it with 'systemctl start vnicd'"
+				   : "say where it listens by --socket");
 }
 
 static int gone(struct err *e)

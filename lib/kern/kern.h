@@ -70,6 +70,9 @@ struct kernel_ops {
 	 * until the next modifying act, or until off. NULL where asking costs nothing.
 	 */
 	void (*survey)(struct kernel *k, bool on);
+	/* Before the end, when nothing of ours is left: what would only hold it together goes, too. NULL
+	 * where there is nothing of that kind. */
+	void (*tidy)(struct kernel *k);
 	void (*free)(struct kernel *k);
 };
 

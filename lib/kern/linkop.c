@@ -10,6 +10,7 @@
 #include <netlink/route/link.h>
 #include <netlink/route/link/inet6.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -445,10 +446,24 @@ int link_mac(struct act *a)
 	return rc;
 }
 
-static int set_name(struct act *a)
+static bool no_live_rename;
+
+#ifdef VNICD_TEST
+/* The daemon of the tests is told by its environment. */
+__attribute__((constructor)) static void ask_environment(void)
+{
+	const char *disable = getenv("VNICD_DISABLE");
+
+	no_live_rename = disable && strstr(disable, "rename-up");
+}
+#endif
+
+static int set_name(struct act *a, bool up)
 {
 	LINK_AUTO want = rtnl_link_alloc();
 
+	if (up && no_live_rename)
+		return -EBUSY;
 	if (want)
 		rtnl_link_set_name(want, a->op->to.port.name);
 	return change(a, want);
@@ -464,23 +479,41 @@ static int set_flag_up(struct act *a, bool up)
 	return link_up(&flag);
 }
 
-/* Kernels before 6.2 rename only a link that is down; it is up again a moment later. */
+/* It is up again a moment later, with what a link that goes down loses. */
+static int rename_down(struct act *a)
+{
+	struct act up = *a;
+	struct kept *kept;
+	struct err none;
+	int ifindex, rc = act_ifindex(a, &ifindex);
+
+	if (rc)
+		return rc;
+	rc = keep(a->sk, ifindex, &kept);
+	if (rc)
+		return act_fail(a, rc, NULL);
+	rc = set_flag_up(a, false);
+	if (!rc)
+		rc = set_name(a, false);
+	up.e = &none;
+	set_flag_up(&up, true);
+	keep_give(a, kept);
+	kept_free(kept);
+	return rc;
+}
+
+/* Kernels before 6.2 rename only a link that is down. */
 int link_rename(struct act *a)
 {
-	struct err busy, none;
-	struct act first = *a, up = *a;
+	struct act first = *a;
+	struct err busy;
 	int rc;
 
 	first.e = &busy;
-	up.e = &none;
-	rc = set_name(&first);
-	if (rc != -EBUSY || !a->op->from.up)
-		return rc ? set_name(a) : 0;
-	rc = set_flag_up(a, false);
-	if (!rc)
-		rc = set_name(a);
-	set_flag_up(&up, true);
-	return rc;
+	rc = set_name(&first, a->op->from.up);
+	if (rc == -EBUSY && a->op->from.up)
+		return rename_down(a);
+	return rc ? set_name(a, false) : 0;
 }
 
 /* No IPv6 in the kernel or on this link (MTU under 1280): it is as quiet as asked. */

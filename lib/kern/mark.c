@@ -2,6 +2,8 @@
 /* Writes and reads the alias of our links, and finds every link that carries one of this store. */
 #include "lib/kern/real.h"
 
+#include "lib/kern/view.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,7 +86,8 @@ static int sweep_zone(struct sweep *s, const char *zone, struct err *e)
 	rc = real_sock(s->r, zone, &sk, e);
 	if (rc)
 		return rc == -ENOENT ? 0 : rc; /* a zone that is gone has nothing of ours */
-	rc = link_each(sk, NULL, sweep_link, s, &x);
+	if (!view_each(s->r, sk, sweep_link, s, &rc))
+		rc = link_each(sk, NULL, sweep_link, s, &x);
 	real_unsock(s->r, sk);
 	/* Somebody makes and deletes links there without a pause: no reason for us not to start. */
 	if (rc == -EBUSY && zone[0] && !s->stopped)

@@ -149,9 +149,12 @@ static int real_observe_hook(struct kernel *k, int parent_ifindex, bool *ret, st
 static int real_links(struct kernel *k, int (*cb)(const struct sys_link *l, void *arg), void *arg,
 		      struct err *e)
 {
-	struct extack x;
-	int rc = link_each(real_of(k)->rt, NULL, cb, arg, &x);
+	struct real *r = real_of(k);
+	struct extack x = {};
+	int rc;
 
+	if (!view_each(r, r->rt, cb, arg, &rc))
+		rc = link_each(r->rt, NULL, cb, arg, &x);
 	return rc < 0 ? real_fail(rc, NULL, &x, e) : rc;
 }
 
@@ -188,6 +191,11 @@ static int real_steers(struct kernel *k, int (*cb)(int parent_ifindex, struct ma
 	return bpf_steers(real_of(k)->bpf, cb, arg, e);
 }
 
+static void real_tidy(struct kernel *k)
+{
+	bpf_tidy(real_of(k)->bpf);
+}
+
 static void real_free(struct kernel *k)
 {
 	struct real *r = real_of(k);
@@ -222,6 +230,7 @@ static const struct kernel_ops real_ops = {
 	.iso = real_iso,
 	.means = real_means,
 	.survey = real_survey,
+	.tidy = real_tidy,
 	.free = real_free,
 };
 

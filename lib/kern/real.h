@@ -89,6 +89,13 @@ int link_mac(struct act *a);
 int link_rename(struct act *a);
 int link_move(struct act *a);
 
+/* keep.c: what a link loses by going down. The caller frees what keep() gave with kept_free(). */
+struct kept;
+int keep(struct nl_sock *sk, int ifindex, struct kept **ret);
+/* The link is up again: what the kernel does not take by now is lost. */
+void keep_give(const struct act *a, struct kept *k);
+struct kept *kept_free(struct kept *k);
+
 /* mark.c: the alias by which links are known as ours. */
 void mark_text(const struct real *r, uint32_t n, char *buf, size_t size);
 /* True when the alias is of this store; *ret_n is the number in it. */

@@ -260,8 +260,8 @@ int cap_del(struct act *a)
 	return remove_at(a, RTM_DELTCLASS, TREE_MAJOR, CAP_ID);
 }
 
-/* Reading: single questions, no dumps; NLM_F_ECHO because kernels before 6.18 answer these by notification
- * only. */
+/* Reading: single questions, no dumps of everything; NLM_F_ECHO because kernels before 6.18 answer these by
+ * notification only. */
 
 struct seen {
 	char kind[IFNAMSIZ];
@@ -305,10 +305,10 @@ static int see(const struct nlmsghdr *h, void *arg)
 	return 0;
 }
 
-/* Asks for one qdisc or class. Not there: s->kind stays empty, 0 is returned. */
-static int ask_kernel(struct nl_sock *sk, int type, const struct where *w, struct seen *s, struct extack *x)
+/* Asks for one qdisc. Not there: s->kind stays empty, 0 is returned. */
+static int ask_kernel(struct nl_sock *sk, const struct where *w, struct seen *s, struct extack *x)
 {
-	MSG_AUTO msg = tc_msg(type, NLM_F_ECHO, w, NULL);
+	MSG_AUTO msg = tc_msg(RTM_GETQDISC, NLM_F_ECHO, w, NULL);
 	int rc;
 
 	if (!msg)
@@ -317,19 +317,41 @@ static int ask_kernel(struct nl_sock *sk, int type, const struct where *w, struc
 	return rc == -ENOENT || rc == -EINVAL ? 0 : rc;
 }
 
-static int ask(const struct real *r, struct nl_sock *sk, int type, const struct where *w, struct seen *s,
+struct search {
+	struct seen *s;
+	uint32_t handle;
+};
+
+static int see_class(const struct nlmsghdr *h, void *arg)
+{
+	struct search *search = arg;
+
+	return ((const struct tcmsg *)nlmsg_data(h))->tcm_handle == search->handle ? see(h, search->s) : 0;
+}
+
+/* From the list of the one class in our tree: a question about a class alone is told to everybody as news. */
+static int ask_class(struct nl_sock *sk, int ifindex, struct seen *s, struct extack *x)
+{
+	struct search search = {.s = s, .handle = CAP_ID};
+	MSG_AUTO msg =
+		tc_msg(RTM_GETTCLASS, 0, &(struct where){.ifindex = ifindex, .parent = TREE_MAJOR}, NULL);
+
+	return msg ? sock_dump(sk, msg, see_class, &search, x) : -ENOMEM;
+}
+
+static int ask(const struct real *r, struct nl_sock *sk, const struct where *w, struct seen *s,
 	       struct extack *x)
 {
 	const struct nlmsghdr *h;
 
-	if (type != RTM_GETQDISC || view_qdisc(r, sk, w->ifindex, w->parent, &h))
-		return ask_kernel(sk, type, w, s, x);
+	if (view_qdisc(r, sk, w->ifindex, w->parent, &h))
+		return ask_kernel(sk, w, s, x);
 	return h ? see(h, s) : 0;
 }
 
 static int ask_leaf(const struct real *r, struct nl_sock *sk, int ifindex, struct seen *s, struct extack *x)
 {
-	return ask(r, sk, RTM_GETQDISC, &(struct where){.ifindex = ifindex, .parent = CAP_ID}, s, x);
+	return ask(r, sk, &(struct where){.ifindex = ifindex, .parent = CAP_ID}, s, x);
 }
 
 static const struct leaf *our_leaf(const struct seen *s)
@@ -349,7 +371,7 @@ static int find_leaf(struct act *a, uint32_t parent, const struct leaf **ret)
 
 	if (rc)
 		return rc;
-	rc = ask(a->r, a->sk, RTM_GETQDISC, &w, &s, &x);
+	rc = ask(a->r, a->sk, &w, &s, &x);
 	if (rc)
 		return act_fail(a, rc, &x);
 	*ret = our_leaf(&s);
@@ -525,22 +547,21 @@ int tree_observe(const struct real *r, struct nl_sock *sk, int ifindex, uint32_t
 		 const struct shape *want, struct tree *ret, struct extack *x)
 {
 	struct where root = {.ifindex = ifindex, .parent = TC_H_ROOT};
-	struct where class = {.ifindex = ifindex, .handle = CAP_ID};
 	struct where leaf = {.ifindex = ifindex, .parent = CAP_ID};
 	struct where below = {.ifindex = ifindex, .parent = TREE_LEAF_MAJOR + 1};
 	struct tree tree = {};
 	struct view v = {.r = r, .mtu = mtu, .want = want, .tree = &tree};
 	struct seen seen_root = {}, seen_class = {.take = take_class, .arg = &v};
 	struct seen seen_leaf = {.take = take_leaf, .arg = &v}, seen_below = seen_leaf;
-	int rc = ask(r, sk, RTM_GETQDISC, &root, &seen_root, x);
+	int rc = ask(r, sk, &root, &seen_root, x);
 
 	tree.root = seen_root.handle == TREE_MAJOR && !strcmp(seen_root.kind, "htb");
 	if (!rc && tree.root)
-		rc = ask(r, sk, RTM_GETTCLASS, &class, &seen_class, x);
+		rc = ask_class(sk, ifindex, &seen_class, x);
 	if (!rc && tree.cap)
-		rc = ask(r, sk, RTM_GETQDISC, &leaf, &seen_leaf, x);
+		rc = ask(r, sk, &leaf, &seen_leaf, x);
 	if (!rc && tree.shape.segment)
-		rc = ask(r, sk, RTM_GETQDISC, &below, &seen_below, x);
+		rc = ask(r, sk, &below, &seen_below, x);
 	if (!rc)
 		*ret = tree;
 	return rc;
@@ -559,14 +580,13 @@ int tree_drops(const struct real *r, struct nl_sock *sk, int ifindex, uint64_t *
 /* The plan goes on when it has waited long enough: a few frames may then overtake each other. */
 int tree_drain(struct act *a)
 {
-	struct where w = {.handle = CAP_ID};
-	int rc = act_ifindex(a, &w.ifindex), tries = a->op->yes ? 600 : 4;
+	int ifindex, rc = act_ifindex(a, &ifindex), tries = a->op->yes ? 600 : 4;
 
 	for (int i = 0; !rc && i < tries; i++) {
 		struct seen class = {};
 		struct extack x;
 
-		rc = ask(a->r, a->sk, RTM_GETTCLASS, &w, &class, &x);
+		rc = ask_class(a->sk, ifindex, &class, &x);
 		if (rc)
 			return act_fail(a, rc, &x);
 		if (!class.backlog && !class.qlen)

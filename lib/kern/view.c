@@ -190,6 +190,21 @@ int view_link(const struct real *r, const struct nl_sock *sk, int ifindex, const
 	return 0;
 }
 
+bool view_each(const struct real *r, const struct nl_sock *sk, int (*cb)(const struct sys_link *l, void *arg),
+	       void *arg, int *ret)
+{
+	const struct view *v = of_sock(r, sk);
+	struct seen_link *s, *next;
+
+	*ret = 0;
+	if (!v)
+		return false;
+	HASH_ITER (by_index, v->by_index, s, next)
+		if (!*ret)
+			*ret = cb(&s->link.sys, arg);
+	return true;
+}
+
 int view_marked(const struct real *r, const struct nl_sock *sk, uint32_t n, int *ret_ifindex)
 {
 	const struct view *v = of_sock(r, sk);
@@ -281,6 +296,8 @@ void real_survey(struct kernel *k, bool on)
 	struct real *r = real_of(k);
 	struct extack x;
 
+	if (on && valid(r))
+		return;
 	r->view = view_free(r->view);
 	if (on && view_open(r, &r->view, &x))
 		r->view = NULL; /* every question goes to the kernel then */

@@ -20,6 +20,10 @@ struct view *view_free(struct view *v);
 /* By ifindex, or (0) by name: alternative names are not known. 0 or -ENODEV. */
 int view_link(const struct real *r, const struct nl_sock *sk, int ifindex, const char *name,
 	      struct link_view *ret);
+/* Every link, in the order of the dump, until cb gives something else than 0: that is *ret then. False
+ * without a view. */
+bool view_each(const struct real *r, const struct nl_sock *sk, int (*cb)(const struct sys_link *l, void *arg),
+	       void *arg, int *ret);
 /* The VNIC or etherstub with our alias and this number. */
 int view_marked(const struct real *r, const struct nl_sock *sk, uint32_t n, int *ret_ifindex);
 /* The qdisc below parent, as the kernel told it. NULL in *ret when there is none. */

@@ -45,7 +45,8 @@ static int check_mtu(const char *text, char ret[PROP_TEXT_MAX], struct err *e)
 	errno = 0;
 	v = strtoul(text, &end, 10);
 	if (text[0] < '0' || text[0] > '9' || *end || errno)
-		return err_user(e, -EINVAL, "mtu", "%s is not a number of bytes", text);
+		return err_user(e, -EINVAL, "mtu", "%s is not a number of bytes, %u to %u", text, MTU_LEAST,
+				MTU_MOST);
 	if (v < MTU_LEAST || v > MTU_MOST)
 		return err_user(e, -ERANGE, "mtu", "%s is out of range: %u to %u bytes", text, MTU_LEAST,
 				MTU_MOST);

@@ -48,7 +48,8 @@ int name_check(const char *name, struct err *e)
 	if (is_keyword(name))
 		return err_user(e, -EINVAL, name, "ip(8) reads this name as a keyword: choose another");
 	if (is_ifb_name(name))
-		return err_user(e, -EINVAL, name, "names vi<number> are kept for vnicd's own ifb links");
+		return err_user(e, -EINVAL, name,
+				"names vi<number> are kept for vnicd's own ifb links: choose another");
 	return 0;
 }
 

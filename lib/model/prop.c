@@ -32,22 +32,40 @@ int props_copy(const struct props *from, struct props *ret)
 	return 0;
 }
 
+static const char *join(const char *const *names, size_t count, char *buf, size_t size)
+{
+	size_t len = 0;
+
+	buf[0] = '\0';
+	for (size_t i = 0; i < count && len < size; i++)
+		len += (size_t)snprintf(buf + len, size - len, "%s%s", i ? ", " : "", names[i]);
+	return buf;
+}
+
 static int unknown(const char *link, const char *name, struct err *e)
 {
 	const char *names[PROP_COUNT];
 	const char *near;
+	char list[200];
 
 	for (int i = 0; i < PROP_COUNT; i++)
 		names[i] = prop_rows[i].name;
 	near = nearest(name, names, PROP_COUNT);
 	if (near)
 		return err_user(e, -ENOENT, link, "no such property %s: did you mean %s?", name, near);
-	return err_user(e, -ENOENT, link, "no such property %s", name);
+	return err_user(e, -ENOENT, link, "no such property %s: there are %s", name,
+			join(names, PROP_COUNT, list, sizeof(list)));
 }
 
 static const char *article(const char *word)
 {
 	return strchr("aeiou", word[0]) ? "an" : "a";
+}
+
+/* Which links can have it. */
+static const char *owners(const struct prop_row *row)
+{
+	return row->classes & (1u << CLASS_ETHERSTUB) ? "a VNIC or an etherstub" : "a VNIC";
 }
 
 int prop_find(const char *link, enum link_class class, const char *class_word, const char *name, bool write,
@@ -61,11 +79,11 @@ int prop_find(const char *link, enum link_class class, const char *class_word, c
 		if (strcmp(row->name, name) != 0)
 			continue;
 		if (write && !(row->classes & bit) && (row->readable & bit))
-			return err_user(e, -EROFS, link, "%s is read-only on %s %s link", name,
-					article(class_word), class_word);
+			return err_user(e, -EROFS, link, "%s is read-only on %s %s link: see ip-link(8)",
+					name, article(class_word), class_word);
 		if (!((row->classes | (write ? 0 : row->readable)) & bit))
-			return err_user(e, -EOPNOTSUPP, link, "%s cannot be set on %s %s link", name,
-					article(class_word), class_word);
+			return err_user(e, -EOPNOTSUPP, link, "%s cannot be set on %s %s link: only on %s",
+					name, article(class_word), class_word, owners(row));
 		*ret = i;
 		return 0;
 	}

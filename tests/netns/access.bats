@@ -16,12 +16,38 @@ setup_file() {
 	chmod 711 "$VT_DIR"
 	[[ $(dirname "$VT_DIR") == /tmp ]] || chmod 711 "$(dirname "$VT_DIR")"
 	install -m 755 "$VNICADM" "$VT_DIR/vnicadm"
+	echo 'create-etherstub stub2' >"$VT_DIR/batch"
+	with_group
 	vt_daemon
 }
 teardown_file() { vt_cleanup; }
 teardown() { delete_all; }
 
-nobody() { setpriv --reuid=65534 --regid=65534 "${GROUPS_OPTION:---clear-groups}" "$VT_DIR/vnicadm" "$@"; }
+# Somebody of whom vnicd knows only the credentials: as nobody|member|primary ARGUMENT..., as root
+as() {
+	local who
+
+	case $1 in
+	root) adm "${@:2}" && return ;;
+	nobody) who=(--regid=65534 --clear-groups) ;;
+	member) who=(--regid=65534 "--groups=$(group_id)") ;;
+	primary) who=("--regid=$(group_id)" --clear-groups) ;;
+	esac
+	setpriv --reuid=65534 "${who[@]}" "$VT_DIR/vnicadm" "${@:2}"
+}
+
+# The group's number. Where the machine has no such group, the daemon is shown an /etc/group with one.
+group_id() { getent group vnicd | cut -d: -f3 | grep . || echo 64999; }
+with_group() {
+	! getent group vnicd >/dev/null || return 0
+	{
+		cat /etc/group
+		echo vnicd:x:64999:
+	} >"$VT_DIR/group"
+	printf '#!/bin/sh\nmount --bind %s /etc/group && exec "$@"\n' "$VT_DIR/group" >"$VT_DIR/grouped"
+	chmod 755 "$VT_DIR/grouped"
+	export VNICD_WRAP="unshare -m --propagation slave $VT_DIR/grouped ${VNICD_WRAP:-}"
+}
 
 # vnicd refuses to start, with one line: no_daemon NS LINE OPTION...
 no_daemon() {
@@ -30,38 +56,112 @@ no_daemon() {
 	is "vnicd: $2" "$(tail -1 <<<"$stderr")"
 }
 
-@test "the socket is 0666: everybody reads" {
-	made create-vnic -l eth0 -p maxbw=10M vnic1
-	is 666 "$(stat -c %a "$VNICD_SOCKET")"
-	for verb in show-link show-vnic show-phys show-etherstub show-linkprop; do
-		is "$(adm $verb -j)" "$(nobody $verb -j)" $verb
-	done
-	is "$(adm | head -1)" "$(nobody | head -1)"
-	is "$(adm show-link -s -o link)" "$(nobody show-link -s -o link)"
-	is "$(adm show-link -s -i 1 1 -o link)" "$(nobody show-link -s -i 1 1 -o link)"
+# A row for each command: what it is, what is typed, and for one that changes something what takes it back.
+commands() {
+	cat <<-'END'
+		reads|show-link
+		reads|show-link -s -o link
+		reads|show-link -s -i 1 1 -o link
+		reads|show-phys
+		reads|show-vnic -o all
+		reads|show-etherstub
+		reads|show-linkprop
+		reads|help
+		changes|create-vnic -l eth0 vnic2|delete-vnic vnic2
+		changes|delete-vnic vnic1|create-vnic -l eth0 -m 2:8:20:0:0:1 -p maxbw=10M vnic1
+		changes|create-etherstub stub1|delete-etherstub stub1
+		changes|delete-etherstub stub0|create-etherstub stub0
+		changes|rename-link vnic1 vnic5|rename-link vnic5 vnic1
+		changes|set-linkprop -p maxbw=5M vnic1|set-linkprop -p maxbw=10M vnic1
+		changes|reset-linkprop -p maxbw vnic1|set-linkprop -p maxbw=10M vnic1
+		changes|reapply|reapply
+		changes|-b BATCH|delete-etherstub stub2
+		changes|reset -y|-b RESTORE
+	END
+}
+typed() { commands | grep "^$1" | sed "s|BATCH|$VT_DIR/batch|; s|RESTORE|$VT_DIR/restore|"; }
+
+world() {
+	echo 'create-etherstub stub0
+		create-vnic -l eth0 -m 2:8:20:0:0:1 -p maxbw=10M vnic1' >"$VT_DIR/restore"
+	adm -b "$VT_DIR/restore" 2>/dev/null
+}
+# What there is, but for numbers that a link made again has anew
+told() { adm show-vnic -p -o link,over,macvalue,bandwidth,state; adm show-etherstub; }
+
+@test "the table has a row for each command" {
+	is "$(adm help | sed -n 's/^  \([a-z][a-z-]*\).*/\1/p' | sort)" \
+		"$(commands | cut -d'|' -f2 | cut -d' ' -f1 | grep -v '^-' | sort -u)"
 }
 
-@test "who is neither root nor of the group changes nothing" {
-	made create-vnic -l eth0 -p maxbw=10M vnic1
-	good create-etherstub stub0
-	for words in 'create-vnic -l eth0 vnic2' 'delete-vnic vnic1' 'create-etherstub stub1' 'delete-etherstub stub0' \
-		'set-linkprop -p maxbw=1M vnic1' 'reset-linkprop vnic1' 'delete-vnic vnic9'; do
+@test "the socket is 0666: everybody reads, with every command that changes nothing" {
+	local who words
+
+	world
+	is 666 "$(stat -c %a "$VNICD_SOCKET")"
+	for who in nobody member primary; do
+		while IFS='|' read -r _ words; do
+			# shellcheck disable=SC2086 # words
+			is "$(adm $words)" "$(as $who $words)" "$who: $words"
+		done < <(typed reads)
+		is "$(adm)" "$(as $who)"
+	done
+}
+
+@test "who is neither root nor of the group changes nothing, by no command" {
+	local before words
+
+	world
+	before=$(told)
+	while IFS='|' read -r _ words _; do
 		# shellcheck disable=SC2086 # words
-		run --separate-stderr nobody $words
+		run --separate-stderr as nobody $words
 		is 1 "$status" "$words"
 		is "vnicadm: permission denied: be root or join group vnicd" "$stderr" "$words"
-	done
-	is 'max=10M' "$(vnic vnic1 bandwidth)"
-	is stub0 "$(adm show-etherstub | sed 1d)"
+		is "$before" "$(told)" "$words"
+	done < <(typed changes)
+	# Whether there is such a link is not told first.
+	run --separate-stderr as nobody delete-vnic vnic9
+	is "vnicadm: permission denied: be root or join group vnicd" "$stderr"
 }
 
-@test "a member of group vnicd changes, also by a supplementary group" {
-	local group
+@test "root and members of group vnicd change, with every command, also by a supplementary group" {
+	local before who words undo
 
-	group=$(getent group vnicd | cut -d: -f3)
-	[ -n "$group" ] || skip "this machine has no group vnicd: install makes it"
-	GROUPS_OPTION=--groups=$group nobody create-etherstub stub0
-	is stub0 "$(adm show-etherstub | sed 1d)"
+	world
+	before=$(told)
+	for who in root member primary; do
+		while IFS='|' read -r _ words undo; do
+			# shellcheck disable=SC2086 # words
+			{
+				run --separate-stderr as $who $words
+				is 0 "$status" "$who: $words: $stderr"
+				[[ $words == reapply ]] || [[ $before != "$(told)" ]] || is changed "$(told)" "$who: $words"
+				adm $undo 2>/dev/null
+			}
+			is "$before" "$(told)" "$who: $words, taken back"
+		done < <(typed changes)
+	done
+}
+
+# The answer to a call of nothing but a method's name: answer METHOD
+answer() {
+	printf '{"method":"org.vnicd.%s"}\0' "$1" |
+		setpriv --reuid=65534 --regid=65534 --clear-groups timeout 10 socat -t 5 - "UNIX-CONNECT:$VNICD_SOCKET" | tr -d '\0'
+}
+
+@test "the same without vnicadm: every method of the interface but those that show is refused to others" {
+	local method count=0
+
+	world
+	while read -r method; do
+		count=$((count + 1))
+		case $method in
+		Show*) matches '^\{"parameters":' "$(answer "$method")" ;;
+		*) is '{"error":"org.vnicd.PermissionDenied","parameters":{}}' "$(answer "$method")" "$method" ;;
+		esac
+	done < <(sed -n 's/^method \([A-Za-z]*\).*/\1/p' "$BATS_TEST_DIRNAME/../../lib/ipc/org.vnicd.varlink")
+	[ $count -ge 16 ]
 }
 
 @test "no daemon: the message with the path and the way out, exit 2" {
@@ -116,7 +216,7 @@ no_daemon() {
 	vt_until 100 adm --socket "$VT_DIR/s2" show-link
 	is lo "$(adm --socket "$VT_DIR/s2" show-link -o link | sed 1d | xargs)"
 	good --socket "$VT_DIR/s2" create-etherstub stub0
-	refused 1 "stub0: no such etherstub" delete-etherstub stub0
+	refused 1 "stub0: no such etherstub: see 'vnicadm show-etherstub'" delete-etherstub stub0
 	good --socket "$VT_DIR/s2" delete-etherstub stub0
 	vt_stop "$VT_PID"
 }

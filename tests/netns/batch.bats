@@ -27,7 +27,9 @@ refused() {
 @test "batch: 200 capped VNICs, made and deleted" {
 	before=$(dump remade)
 	many >"$VT_DIR/file"
-	adm -b "$VT_DIR/file" 2>/dev/null
+	adm -b "$VT_DIR/file" 2>"$VT_DIR/notes"
+	[[ $(wc -l <"$VT_DIR/notes") == 2 && $(head -n 1 "$VT_DIR/notes") == "vnicadm: note: w0 is in eth0's namespace: "* ]]
+	[[ $(tail -n 1 "$VT_DIR/notes") == 'vnicadm: note: the same holds for 199 more VNICs of this batch' ]]
 	[[ $(adm show-vnic -o bandwidth | grep -c max=100M) == 200 ]]
 	[[ $(in_ns h tc class show dev w199) == *'rate 100Mbit ceil 100Mbit'* ]]
 	for ((i = 0; i < 200; i++)); do echo "delete-vnic w$i"; done | adm -b -
@@ -42,7 +44,7 @@ refused() {
 		echo 'delete-vnic vnic9'
 		echo 'create-etherstub stub0'
 	} >"$VT_DIR/file"
-	refused "vnicadm: $VT_DIR/file:202: vnic9: no such VNIC"
+	refused "vnicadm: $VT_DIR/file:202: vnic9: no such VNIC: see 'vnicadm show-vnic'"
 	same 'no such VNIC' "$before" "$(dump)"
 	printf 'create-etherstub stub0\ncreate-vnic -l stub0 a1\ncreate-vnic -l eth0 a1\n' >"$VT_DIR/file"
 	refused "vnicadm: $VT_DIR/file:3: a1: a VNIC of that name exists: choose another, or delete it first"
@@ -58,7 +60,7 @@ refused() {
 	[[ $(in_ns h ip -j link show a1 | jq '.[0].ifindex') != "$index" ]]
 	[[ $(adm show-etherstub) == '' ]]
 	printf 'delete-vnic a1\nset-linkprop -p maxbw=1M a1\n' >"$VT_DIR/file"
-	refused "vnicadm: $VT_DIR/file:2: a1: no such link"
+	refused "vnicadm: $VT_DIR/file:2: a1: no such link: see 'vnicadm show-link'"
 	adm show-vnic a1
 }
 

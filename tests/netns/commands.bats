@@ -105,7 +105,7 @@ teardown() { delete_all; }
 	refused 1 "_vnic1: $link starts with a letter" create-vnic -l eth0 _vnic1
 	refused 1 "vnic: $link ends in a digit: try vnic0" create-vnic -l eth0 vnic
 	refused 1 "inet6: ip(8) reads this name as a keyword: choose another" create-vnic -l eth0 inet6
-	refused 1 "vi7: names vi<number> are kept for vnicd's own ifb links" create-vnic -l eth0 vi7
+	refused 1 "vi7: names vi<number> are kept for vnicd's own ifb links: choose another" create-vnic -l eth0 vi7
 	refused 1 "stub: $link ends in a digit: try stub0" create-etherstub stub
 	good show-vnic
 	is '' "$output"
@@ -129,19 +129,19 @@ teardown() { delete_all; }
 }
 
 @test "links that are not there, exit 1: one line that names them" {
-	refused 1 "eth9: no such link" create-vnic -l eth9 vnic1
-	refused 1 "vnic9: no such VNIC" delete-vnic vnic9
-	refused 1 "stub9: no such etherstub" delete-etherstub stub9
-	refused 1 "vnic9: no such VNIC" show-vnic vnic9
-	refused 1 "eth9: no such link" show-vnic -l eth9
-	refused 1 "vnic9: no such link" show-link vnic9
-	refused 1 "vnic9: no such link" show-link -s vnic9
-	refused 1 "vnic9: no such link" show-link -s -i 1 eth0 vnic9
-	refused 1 "vnic9: no such link" show-linkprop vnic9
-	refused 1 "vnic9: no such link" set-linkprop -p maxbw=1M vnic9
-	refused 1 "vnic9: no such link" reset-linkprop vnic9
-	refused 1 "stub9: no such etherstub" show-etherstub stub9
-	refused 1 "eth9: no such physical link" show-phys eth9
+	refused 1 "eth9: no such link: did you mean eth0?" create-vnic -l eth9 vnic1
+	refused 1 "vnic9: no such VNIC: see 'vnicadm show-vnic'" delete-vnic vnic9
+	refused 1 "stub9: no such etherstub: see 'vnicadm show-etherstub'" delete-etherstub stub9
+	refused 1 "vnic9: no such VNIC: see 'vnicadm show-vnic'" show-vnic vnic9
+	refused 1 "eth9: no such link: did you mean eth0?" show-vnic -l eth9
+	refused 1 "vnic9: no such link: see 'vnicadm show-link'" show-link vnic9
+	refused 1 "vnic9: no such link: see 'vnicadm show-link'" show-link -s vnic9
+	refused 1 "vnic9: no such link: see 'vnicadm show-link'" show-link -s -i 1 eth0 vnic9
+	refused 1 "vnic9: no such link: see 'vnicadm show-link'" show-linkprop vnic9
+	refused 1 "vnic9: no such link: see 'vnicadm show-link'" set-linkprop -p maxbw=1M vnic9
+	refused 1 "vnic9: no such link: see 'vnicadm show-link'" reset-linkprop vnic9
+	refused 1 "stub9: no such etherstub: see 'vnicadm show-etherstub'" show-etherstub stub9
+	refused 1 "eth9: no such physical link: did you mean eth0?" show-phys eth9
 }
 
 @test "delete: the wrong verb, somebody else's link, a name twice" {
@@ -149,15 +149,15 @@ teardown() { delete_all; }
 	good create-etherstub stub0
 	refused 1 "vnic1: it is a VNIC: use delete-vnic" delete-etherstub vnic1
 	refused 1 "stub0: it is an etherstub: use delete-etherstub" delete-vnic stub0
-	refused 1 "eth0: not a VNIC: vnicd did not make it" delete-vnic eth0
-	refused 1 "eth0: not an etherstub: vnicd did not make it" delete-etherstub eth0
+	refused 1 "eth0: not a VNIC: vnicd did not make it (see 'vnicadm show-vnic')" delete-vnic eth0
+	refused 1 "eth0: not an etherstub: vnicd did not make it (see 'vnicadm show-etherstub')" delete-etherstub eth0
 	refused 1 "vnic1: given twice" delete-vnic vnic1 vnic1
 	in_ns h ip link show vnic1
 }
 
 @test "delete-vnic and delete-etherstub take many, all or none" {
 	for i in 1 2 3; do made create-vnic -l eth0 -p maxbw=${i}0M vnic$i; done
-	refused 1 "vnic9: no such VNIC" delete-vnic vnic1 vnic9 vnic3
+	refused 1 "vnic9: no such VNIC: did you mean vnic1?" delete-vnic vnic1 vnic9 vnic3
 	is 'vnic1 vnic2 vnic3' "$(adm show-vnic -j | jq -r '[.[].link] | join(" ")')"
 	in_ns h tc class show dev vnic1 | grep -q 'rate 10Mbit'
 	good delete-vnic vnic1 vnic3

@@ -148,6 +148,8 @@ kill_every_step() {
 	states "$2" "$3"
 	for ((n = 1; n < 100; n++)); do
 		run_faulty "kill $n" "$2"
+		# Its socket is closed before it is gone.
+		[[ $status == 0 ]] || vt_until 50 vt_gone "$(vt_daemon_pid)" || true
 		if ! vt_gone "$(vt_daemon_pid)"; then
 			eval "$3"
 			break
@@ -190,12 +192,12 @@ states() {
 }
 
 # kill_at_calls NAME EVERY 'COMMAND' 'COMMAND THAT UNDOES IT' VAR=VALUE: killed in the middle of steps, too: at every
-# EVERY-th of the system calls that change something. The variable is for the daemon.
+# EVERY-th of the system calls that change something ($CALLS). The variable is for the daemon.
 kill_at_calls() {
 	local before after told now n total call tracer every=$2 status
 
 	states "$3" "$4"
-	for call in bpf sendmsg sendto mkdir unlinkat rmdir; do
+	for call in ${CALLS:-bpf sendmsg sendto mkdir unlinkat rmdir}; do
 		trace "$call" error=EIO:when=60000
 		eval "$3"
 		vt_stop "$tracer"
@@ -297,9 +299,11 @@ control_end() {
 figure() { echo "$1 $2 $3 $4" >>"$VT_DIR/figures"; }
 figures_hold() { awk '($3 != "-" && $2 + 0 < $3 + 0) || ($4 != "-" && $2 + 0 > $4 + 0) { exit 1 }' "$VT_DIR/figures"; }
 
-# measured COMMAND...: what it says by figure must hold; up to three times while the control was disturbed, too.
+# measured COMMAND...: what it says by figure must hold; up to three times ($TRIES) while the control was disturbed, too.
 measured() {
-	for _ in 1 2 3; do
+	local try
+
+	for ((try = 0; try < ${TRIES:-3}; try++)); do
 		: >"$VT_DIR/figures"
 		control_start
 		"$@"

@@ -143,7 +143,7 @@ between() {
 	vt_zone z1
 	refused 1 "vnic1: in zone ${VT}z1 it is isolated already: use isolate=off, or no zone (reset-linkprop -p zone)" \
 		create-vnic -l eth0 -p "isolate=on,zone=${VT}z1" vnic1
-	refused 1 'eth0: isolate cannot be set on a veth link' set-linkprop -p isolate=on eth0
+	refused 1 'eth0: isolate cannot be set on a veth link: only on a VNIC' set-linkprop -p isolate=on eth0
 	refused 1 'vnic1: isolate: yes is neither on nor off' create-vnic -l eth0 -p isolate=yes vnic1
 	before=$(look_at h)
 	beside -p isolate=on

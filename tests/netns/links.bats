@@ -46,9 +46,9 @@ teardown() { delete_all; }
 	in_ns h ip link add mv0 link eth0 type macvlan mode bridge
 	refused 1 "mv0: a VNIC over a macvlan is not possible: use -l eth0" create-vnic -l mv0 vnic1
 	in_ns h ip link del mv0
-	refused 1 "lo: the loopback link carries no Ethernet frames" create-vnic -l lo vnic1
+	refused 1 "lo: the loopback link carries no Ethernet frames: see 'vnicadm show-phys'" create-vnic -l lo vnic1
 	in_ns h ip tuntap add mode tun tun0 || skip "no tun in this kernel"
-	refused 1 "tun0: not an Ethernet link: VNICs need one" create-vnic -l tun0 vnic1
+	refused 1 "tun0: not an Ethernet link, as VNICs need: see 'vnicadm show-phys'" create-vnic -l tun0 vnic1
 	in_ns h ip link del tun0
 }
 
@@ -67,7 +67,7 @@ teardown() { delete_all; }
 		is eth0 "$(adm show-phys -j "$name" | jq -r '.[].link')"
 		is eth0 "$(adm show-link -s -j "$name" | jq -r '.link')"
 		is eth0 "$(adm show-linkprop -j "$name" | jq -r '.[].link')"
-		refused 1 "eth0: maxbw cannot be set on a veth link" set-linkprop -p maxbw=1M "$name"
+		refused 1 "eth0: maxbw cannot be set on a veth link: only on a VNIC" set-linkprop -p maxbw=1M "$name"
 	done
 	in_ns h ip link property del dev eth0 altname enp3s0f0np0 altname "$alt"
 	in_ns h ip link property add dev vnic1 altname web-front-end-0
@@ -133,8 +133,8 @@ teardown() { delete_all; }
 
 @test "MAC: a group address, zero, a wrong form and a prefix with a fixed one are refused" {
 	refused 1 "1:2:3:4:5:6: a group address: the first byte of a VNIC's own is even" create-vnic -l eth0 -m 1:2:3:4:5:6 vnic1
-	refused 1 "0:0:0:0:0:0: the zero address is nobody's" create-vnic -l eth0 -m 0:0:0:0:0:0 vnic1
-	refused 1 "2:8:20: not a MAC address: say six bytes like 2:8:20:1:2:3" create-vnic -l eth0 -m 2:8:20 vnic1
+	refused 1 "0:0:0:0:0:0: the zero address is nobody's: say another, auto or random" create-vnic -l eth0 -m 0:0:0:0:0:0 vnic1
+	refused 1 "2:8:20: not a MAC address: say six bytes like 2:8:20:1:2:3, auto or random" create-vnic -l eth0 -m 2:8:20 vnic1
 	refused 1 "3:9: a prefix of group addresses: its first byte must be even" create-vnic -l eth0 -r 3:9 vnic1
 	refused 1 "2:8:20:1:2:3: not a MAC prefix: say one to five bytes like 2:8:20" create-vnic -l eth0 -r 2:8:20:1:2:3 vnic1
 	run --separate-stderr adm create-vnic -l eth0 -m 2:8:20:1:2:3 -r 2:8 vnic1
@@ -163,7 +163,7 @@ teardown() { delete_all; }
 	until_is down link newbr0 state
 	in_ns h ip link set newbr0 name newbr1
 	until_is bridge link newbr1 class
-	refused 1 "newbr0: no such link" show-link newbr0
+	refused 1 "newbr0: no such link: did you mean newbr1?" show-link newbr0
 	in_ns h ip link del newbr1
 	vt_until 100 bash -c "! $VNICADM show-link newbr1"
 }
@@ -176,7 +176,7 @@ teardown() { delete_all; }
 	is 10000000000 "$(adm show-phys -j eth0 | jq '.[0].speed')"
 	made create-vnic -l eth0 vnic1
 	is 'br0 eth0' "$(adm show-phys -j | jq -r '[.[].link] | sort | join(" ")')"
-	refused 1 "lo: the loopback link carries no Ethernet frames" show-phys lo
+	refused 1 "lo: the loopback link carries no Ethernet frames: see 'vnicadm show-phys'" show-phys lo
 }
 
 @test "MTU: a VNIC has its parent's, 1500 on an etherstub of 9000; over the parent's it is refused" {
@@ -192,7 +192,7 @@ teardown() { delete_all; }
 	good create-vnic -l stub0 -p mtu=9000 vnic4
 	is 9000 "$(in_ns h ip -j link show vnic4 | jq '.[0].mtu')"
 	refused 1 "vnic5: parent stub0 has MTU 9000, asked for 9001" create-vnic -l stub0 -p mtu=9001 vnic5
-	refused 1 "stub0: vnic4 on it has MTU 9000, asked for 8999" set-linkprop -p mtu=8999 stub0
+	refused 1 "stub0: vnic4 on it has MTU 9000, asked for 8999: lower that first" set-linkprop -p mtu=8999 stub0
 	good create-etherstub -p mtu=1600 stub1
 	is 1600 "$(in_ns h ip -j link show stub1 | jq '.[0].mtu')"
 }

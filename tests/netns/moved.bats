@@ -38,7 +38,8 @@ until_capped() {
 		print "9999\n"' "$2" "$3"
 }
 now() { date +%s.%N; }
-# move NAME FROM TO: by ip; up again, as an engine does; the cap stands within 100 ms. Two tries, for a busy machine.
+# move NAME FROM TO: by ip; up again, as an engine does; the cap stands soon. How soon is for zonetraffic.bats to say, by
+# what passes meanwhile.
 move() {
 	local from ms
 
@@ -46,18 +47,15 @@ move() {
 	in_ns "$2" ip link set "$1" netns "$VT$3" up
 	ms=$(until_capped "$3" "$1" "$from")
 	echo "$1 $2 -> $3: capped after $ms ms" >&2
-	echo "$ms" >>"$VT_DIR/arrivals"
-	((ms < 1000))
+	((ms < 3000))
 }
-within_100ms() { (($(sort -n "$VT_DIR/arrivals" | sed -n "$((($(wc -l <"$VT_DIR/arrivals") + 1) / 2))p") <= 100)); }
 ours_at() { in_ns "$1" ip -d link show "$2" | grep -q 'alias vnicd:'; }
 
-@test "moved by ip: own -> zone -> zone -> own; stays ours, ZONE shows it, caps stand within 100 ms, counters go on" {
-	local old zone before ms
+@test "moved by ip: own -> zone -> zone -> own; stays ours, ZONE shows it, caps stand, counters go on" {
+	local old zone before
 
 	made create-vnic -l eth0 -m 2:8:20:0:0:9 -p maxbw=10M vnic1
 	before=$(dump remade)
-	rm -f "$VT_DIR/arrivals"
 	for zone in 'h z1' 'z1 z2' 'z2 z1' 'z1 h'; do
 		# shellcheck disable=SC2086 # words
 		move vnic1 $zone
@@ -77,7 +75,6 @@ ours_at() { in_ns "$1" ip -d link show "$2" | grep -q 'alias vnicd:'; }
 	same "back" "$(remade_index "$before")" "$(remade_index "$(dump remade)")"
 	run grep 'others changed' "$VT_DIR/log"
 	is '' "$output"
-	within_100ms
 }
 remade_index() { sed -E '/ (addr|route6?) /d; s/link vnic1 [0-9]+/link vnic1/' <<<"$1"; }
 
@@ -98,9 +95,9 @@ remade_index() { sed -E '/ (addr|route6?) /d; s/link vnic1 [0-9]+/link vnic1/' <
 	good set-linkprop -p "zone=${VT}z2" vnic1
 	is "${VT}z2" "$(vnic vnic1 zone)"
 	# Home, by asking for it
-	good set-linkprop -p "zone=${VT}z2" vnic2
 	good set-linkprop -p "zone=${VT}z1" vnic2
 	ours_at z1 vnic2
+	is "${VT}z1" "$(vnic vnic2 zone)"
 	is 20Mbit "$(rate z1 vnic2)"
 	in_ns z1 ip link set vnic2 netns "${VT}z2"
 	until_is "${VT}z2" vnic vnic2 zone
@@ -108,6 +105,29 @@ remade_index() { sed -E '/ (addr|route6?) /d; s/link vnic1 [0-9]+/link vnic1/' <
 	is '' "$(in_ns z2 ip -o link show type macvlan)"
 	is '' "$(in_ns h ip -o link show type ifb)"
 	is '' "$(steered)"
+}
+
+@test "home from where others moved it: by its zone, also in a batch, or by reset -p zone; not by other properties" {
+	made create-vnic -l eth0 -p maxbw=10M vnic1
+	good create-vnic -l eth0 -p "maxbw=10M,zone=${VT}z1" vnic2
+	in_ns h ip link set vnic1 netns "${VT}z2"
+	in_ns z1 ip link set vnic2 netns "${VT}z2"
+	for n in 1 2; do until_is "${VT}z2" vnic vnic$n zone; done
+	made reset-linkprop vnic1
+	is "${VT}z2" "$(vnic vnic1 zone)"
+	made reset-linkprop -p zone vnic1
+	is -- "$(vnic vnic1 zone)"
+	ours_at h vnic1
+	in_ns z1 ip link add vnic2 type bridge
+	refused 1 "vnic2: a link of that name exists in zone ${VT}z1: choose another name, or delete that link first" \
+		set-linkprop -p "zone=${VT}z1" vnic2
+	is 10Mbit "$(rate z2 vnic2)"
+	in_ns z1 ip link del vnic2
+	printf '%s\n' 'set-linkprop -p maxbw=20M vnic2' "set-linkprop -p zone=${VT}z1 vnic2" 'set-linkprop -p maxbw=30M vnic2' |
+		adm -b -
+	ours_at z1 vnic2
+	is 30Mbit "$(rate z1 vnic2)"
+	is "${VT}z1" "$(vnic vnic2 zone)"
 }
 
 @test "into a namespace that only a process holds, and back" {
@@ -213,6 +233,22 @@ pid_rate() { nsenter --net="/proc/$1/ns/net" tc class show dev vnic1 | sed -n 's
 	vt_daemon
 	is up "$(vnic vnic1 state)"
 	good delete-vnic vnic1 vnic2
+	vt_zone_del z3
+}
+
+@test "a zone's name is there long before its namespace is: made again when that comes" {
+	vt_zone z3
+	good create-vnic -l eth0 -p "maxbw=10M,zone=${VT}z3" vnic1
+	vt_zone_del z3
+	until_is lost vnic vnic1 state
+	echo z3 >>"$VT_DIR/zones"
+	touch "/run/netns/${VT}z3"
+	sleep 0.5
+	is lost "$(vnic vnic1 state)"
+	unshare --net="/run/netns/${VT}z3" true
+	until_is up vnic vnic1 state
+	is 10Mbit "$(rate z3 vnic1)"
+	good delete-vnic vnic1
 	vt_zone_del z3
 }
 

@@ -107,14 +107,14 @@ rates() {
 @test "a property that the class has not, that is read-only, that does not exist" {
 	made create-vnic -l eth0 vnic1
 	good create-etherstub stub0
-	refused 1 "eth0: maxbw cannot be set on a veth link" set-linkprop -p maxbw=1M eth0
-	refused 1 "eth0: zone cannot be set on a veth link" set-linkprop -p zone=x eth0
-	refused 1 "eth0: mtu is read-only on a veth link" set-linkprop -p mtu=1400 eth0
-	refused 1 "eth0: maxbw cannot be set on a veth link" reset-linkprop -p maxbw eth0
-	refused 1 "eth0: maxbw cannot be set on a veth link" show-linkprop -p maxbw eth0
-	refused 1 "stub0: maxbw cannot be set on an etherstub link" set-linkprop -p maxbw=1M stub0
-	refused 1 "stub1: zone cannot be set on an etherstub link" create-etherstub -p zone=x stub1
-	refused 1 "vnic1: no such property cpus" set-linkprop -p cpus=1,2 vnic1
+	refused 1 "eth0: maxbw cannot be set on a veth link: only on a VNIC" set-linkprop -p maxbw=1M eth0
+	refused 1 "eth0: zone cannot be set on a veth link: only on a VNIC" set-linkprop -p zone=x eth0
+	refused 1 "eth0: mtu is read-only on a veth link: see ip-link(8)" set-linkprop -p mtu=1400 eth0
+	refused 1 "eth0: maxbw cannot be set on a veth link: only on a VNIC" reset-linkprop -p maxbw eth0
+	refused 1 "eth0: maxbw cannot be set on a veth link: only on a VNIC" show-linkprop -p maxbw eth0
+	refused 1 "stub0: maxbw cannot be set on an etherstub link: only on a VNIC" set-linkprop -p maxbw=1M stub0
+	refused 1 "stub1: zone cannot be set on an etherstub link: only on a VNIC" create-etherstub -p zone=x stub1
+	refused 1 "vnic1: no such property cpus: there are maxbw, maxbw-rx, maxbw-tx, mtu, zone, isolate" set-linkprop -p cpus=1,2 vnic1
 	refused 1 "vnic1: no such property maxbv: did you mean maxbw?" set-linkprop -p maxbv=1M vnic1
 	is 1500 "$(in_ns h ip -j link show eth0 | jq '.[0].mtu')"
 }
@@ -139,8 +139,8 @@ rates() {
 	)" "$(sed 1d <<<"$output" | tr -s ' ')"
 	good show-linkprop -p maxbw
 	is 'vnic1 maxbw' "$(sed 1d <<<"$output" | awk '{ print $1, $2 }')"
-	refused 1 "no such property colour" show-linkprop -p colour
-	refused 1 "vnic1: no such property colour" show-linkprop -p colour vnic1
+	refused 1 "no such property colour: there are maxbw, maxbw-rx, maxbw-tx, mtu, zone, isolate" show-linkprop -p colour
+	refused 1 "vnic1: no such property colour: there are maxbw, maxbw-rx, maxbw-tx, mtu, zone, isolate" show-linkprop -p colour vnic1
 	good show-linkprop -p maxbw-tx,mtu vnic1
 	is 'maxbw-tx mtu' "$(sed 1d <<<"$output" | awk '{ print $2 }' | xargs)"
 	is '["default","effective","link","perm","possible","property","value"]' \
@@ -150,7 +150,7 @@ rates() {
 @test "mtu and zone: values that are refused" {
 	refused 1 "vnic1: mtu: 67 is out of range: 68 to 65535 bytes" create-vnic -l eth0 -p mtu=67 vnic1
 	refused 1 "vnic1: mtu: 65536 is out of range: 68 to 65535 bytes" create-vnic -l eth0 -p mtu=65536 vnic1
-	refused 1 "vnic1: mtu: 9k is not a number of bytes" create-vnic -l eth0 -p mtu=9k vnic1
+	refused 1 "vnic1: mtu: 9k is not a number of bytes, 68 to 65535" create-vnic -l eth0 -p mtu=9k vnic1
 	refused 1 "vnic1: zone: ../h: give a name under /run/netns, as 'ip netns add NAME' makes it" \
 		create-vnic -l eth0 -p zone=../h vnic1
 	made create-vnic -l eth0 vnic1

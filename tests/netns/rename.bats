@@ -48,6 +48,89 @@ refused() {
 	[[ $(in_ns z1 tc class show dev web0) == *'rate 50Mbit ceil 50Mbit'* ]]
 }
 
+# All that users may have given it; labels of IPv4 addresses are the kernel's doing.
+given() {
+	in_ns z1 ip addr show "$1" | grep -w 'inet6*' | grep -v fe80 | sed -E 's/ (tentative|nodad|dynamic)//g; s/ [^ ]*$//'
+	in_ns z1 ip -4 route show table all | grep "dev $1 "
+	in_ns z1 ip -6 route show table all | grep -E "dev $1 |via fd98" | grep -v 'multicast\|fe80'
+	in_ns z1 ip neigh show dev "$1" nud permanent
+}
+
+@test "where only a link that is down can be renamed: it is up again at once, with addresses, routes and neighbours" {
+	local before
+
+	stop
+	start_faulty VNICD_DISABLE=rename-up
+	adm create-vnic -l eth0 -m $MAC -p "maxbw=100M,zone=${VT}z1" vnic1
+	vt_addr z1 vnic1 9
+	in_ns z1 ip addr add fd98::9/64 dev vnic1 nodad
+	in_ns z1 ip addr add fd97::9/64 dev vnic1 nodad noprefixroute valid_lft 1000 preferred_lft 500
+	in_ns z1 ip addr add 10.97.0.9/32 dev vnic1
+	in_ns z1 ip route add default via 10.99.0.1 src 10.97.0.9 metric 7
+	in_ns z1 ip route add 10.1.0.0/16 via 10.2.0.1 dev vnic1 onlink
+	in_ns z1 ip route add 10.3.0.0/16 dev vnic1 table 77 proto static mtu 1400
+	in_ns z1 ip route add 10.4.0.0/16 nexthop via 10.99.0.1 nexthop via 10.99.0.2 weight 3
+	in_ns z1 ip route add local 10.5.0.1 dev vnic1
+	in_ns z1 ip -6 route add default via fd99::1
+	# Listed before the one that it needs
+	in_ns z1 ip -6 route add fd90::1 dev vnic1
+	in_ns z1 ip -6 route add fd80::/16 via fd90::1
+	in_ns z1 ip -6 route add fd81::/64 nexthop via fd98::1 dev vnic1 nexthop via fd98::2 dev vnic1
+	in_ns z1 ip neigh add 10.99.0.77 lladdr 02:00:00:00:00:77 dev vnic1 nud permanent
+	in_ns z1 ip neigh add fd99::77 lladdr 02:00:00:00:00:77 dev vnic1 nud permanent
+	before=$(given vnic1)
+	(($(wc -l <<<"$before") > 20))
+	vt_bg in_ns_to "$VT_DIR/ping" z1 ping -q -i 0.01 -c 100 10.99.0.1
+	sleep 0.3
+	adm rename-link vnic1 web0
+	wait "$VT_PID"
+	(($(awk '/received/ { print $4 }' "$VT_DIR/ping") >= 90)) || complain "$(cat "$VT_DIR/ping")"
+	same 'addresses, routes and neighbours' "$before" "$(given web0 | sed 's/web0/vnic1/g')"
+	[[ $(adm show-vnic -o link,bandwidth,zone,state | tail -n +2 | tr -s ' ') == "web0 max=100M ${VT}z1 up" ]]
+	[[ $(in_ns z1 tc class show dev web0) == *'rate 100Mbit ceil 100Mbit'* ]]
+	! grep -E 'others changed|warning|error' "$VT_DIR/log" || complain "$(cat "$VT_DIR/log")"
+	# One that its user took down stays so
+	in_ns z1 ip link set web0 down
+	adm rename-link web0 vnic1
+	in_ns z1 ip -br link show vnic1 | grep -q DOWN
+	in_ns z1 ip link set vnic1 up
+	fail_every_step 'rename' 'adm rename-link vnic1 web0' 'adm rename-link web0 vnic1'
+}
+
+@test "where only a link that is down can be renamed: VNICs on an etherstub go on, an isolated one stays so" {
+	local before
+
+	stop
+	start_faulty VNICD_DISABLE=rename-up
+	vt_zone z2
+	adm create-etherstub stub0
+	adm create-vnic -l stub0 -p "maxbw=1G,zone=${VT}z1" vnic1
+	adm create-vnic -l stub0 -p "zone=${VT}z2" vnic2
+	vt_addr z1 vnic1 1 97
+	vt_addr z2 vnic2 2 97
+	adm rename-link stub0 hub0
+	in_ns z1 ping -q -c 2 -i 0.01 -W 2 10.97.0.2
+	in_ns z1 ping -q -c 2 -i 0.01 -W 2 fd97::2
+	[[ $(adm show-vnic -o over,state | tail -n +2 | sort -u | tr -s ' ') == "hub0 up" ]]
+	vt_addr h eth0 10
+	adm create-vnic -l eth0 -p isolate=on iso1 2>/dev/null
+	vt_addr h iso1 20
+	vt_until 30 eval '(($(isolation iso1 | wc -l) == 6))' || complain "$(isolation iso1)"
+	before=$(isolation iso1)
+	adm rename-link iso1 iso2
+	same 'rules and routes' "$before" "$(isolation iso2)"
+	! grep -E 'others changed|error' "$VT_DIR/log" || complain "$(cat "$VT_DIR/log")"
+}
+isolation() { { in_ns h ip rule; in_ns h ip -6 rule; in_ns h ip route show table all; } | grep 'proto 118' | sed "s/ $1 / it /" | sort; }
+
+@test "where only a link that is down can be renamed: killed in the middle it is up again" {
+	command -v strace >/dev/null || skip "no strace"
+	stop
+	start_faulty VNICD_DISABLE=rename-up
+	adm create-vnic -l eth0 -m $MAC -p "maxbw=50G,zone=${VT}z1" vnic1
+	CALLS=sendmsg kill_at_calls 'rename' 1 'adm rename-link vnic1 web0' 'adm rename-link web0 vnic1' VNICD_DISABLE=rename-up
+}
+
 @test "an etherstub is renamed: the VNICs on it stay, and follow" {
 	adm create-etherstub stub0
 	adm create-vnic -l stub0 -p maxbw=1G vnic1
@@ -68,7 +151,7 @@ refused() {
 	in_ns z1 ip link add taken0 type veth peer taken1
 	refused 'vnicadm: vnic2: a VNIC of that name exists: choose another, or delete it first' rename-link vnic1 vnic2
 	refused 'vnicadm: vnic1: it has that name already' rename-link vnic1 vnic1
-	refused 'vnicadm: nosuch: no such link' rename-link nosuch vnic3
+	refused "vnicadm: nosuch: no such link: see 'vnicadm show-link'" rename-link nosuch vnic3
 	refused "vnicadm: eth0: vnicd did not make it: use 'ip link set dev eth0 name wan0'" rename-link eth0 wan0
 	refused "vnicadm: taken0: a link of that name exists in zone ${VT}z1: choose another name, or delete that link first" \
 		rename-link vnic2 taken0

@@ -49,9 +49,9 @@ traced() {
 	sleep 0.5
 	vt_stop "$VT_PID" INT
 }
-# Of links, qdiscs, classes and counters: of one there is no dump, so any is of all (of addresses there is). strace knows the numbers
-# but, in another namespace, not their names.
-dumps() { grep -cE 'nlmsg_type=0x(12|1e|26|2a|5e) .*flags=[^,]*0x300' "$VT_DIR/trace" || true; }
+# Of links, qdiscs and counters: of one there is no dump, so any is of all (of addresses and classes there is). strace knows
+# the numbers but, in another namespace, not their names.
+dumps() { grep -cE 'nlmsg_type=0x(12|1e|26|5e) .*flags=[^,]*0x300' "$VT_DIR/trace" || true; }
 
 @test "scale: $COUNT VNICs made, shown, adopted and deleted, beside ip and tc" {
 	slow=1
@@ -86,4 +86,13 @@ dumps() { grep -cE 'nlmsg_type=0x(12|1e|26|2a|5e) .*flags=[^,]*0x300' "$VT_DIR/t
 	(($(dumps) == 0)) || complain "$(dumps) dumps in set-linkprop" "$(grep 0x300 "$VT_DIR/trace" | head)"
 	traced adm delete-vnic more0
 	(($(dumps) <= 2)) || complain "$(dumps) dumps in delete-vnic" "$(grep 0x300 "$VT_DIR/trace" | head)"
+}
+
+@test "scale: at its start the daemon reads links and qdiscs once, and not one by one" {
+	adm -b "$VT_DIR/batch" 2>/dev/null
+	stop TERM
+	VNICD_WRAP="strace -D -f -qq -e trace=sendmsg,sendto -e signal=none -s 64 -o $VT_DIR/trace" vt_daemon
+	asked=$(grep -cE 'nlmsg_type=(0x12|0x26|RTM_GETLINK|RTM_GETQDISC)' "$VT_DIR/trace" || true)
+	# One of links in every other namespace, whoever has made those.
+	((asked > 0 && asked < COUNT / 3)) || complain "$asked questions about links and qdiscs" "$(tail -n 5 "$VT_DIR/trace")"
 }

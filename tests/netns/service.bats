@@ -112,7 +112,7 @@ serve_by_file() {
 	in_ns h "$VNICD" "${VT_ARGS[@]}" --remove-links 2>>"$VT_DIR/log"
 	[[ $(in_ns h ip -o link show | grep -cE 'vnic|stub|vi[0-9]') == 0 ]]
 	[[ $(in_ns z1 ip -o link show | wc -l) == 1 ]]
-	[[ $(in_ns h tc qdisc show dev eth0) != *clsact* && $(pins) == 'pin steer' && $(steered) == '' ]]
+	[[ $(in_ns h tc qdisc show dev eth0) != *clsact* && $(pins) == '' && $(steered) == '' ]]
 	start
 	same 'made again' "$with" "$(dump remade | sed 's/hook-.*/hook/')"
 }

@@ -102,11 +102,12 @@ is() { [[ $1 == "$2" ]] || complain "is: $1" "should be: $2"; }
 @test "-P of a link of which nothing is stored" {
 	adm create-vnic -t -l eth0 vnic1 2>/dev/null
 	for verb in show-link show-vnic show-linkprop; do
-		refused 'vnic1: it is temporary: nothing of it is stored for good' "$verb" -P vnic1
-		refused 'nosuch: no such '"$([[ $verb == show-vnic ]] && echo VNIC || echo link)" "$verb" -P nosuch
+		refused 'vnic1: it is temporary, and nothing of it is stored for good: leave -P out' "$verb" -P vnic1
+		what=$([[ $verb == show-vnic ]] && echo "VNIC: see 'vnicadm show-vnic'" || echo "link: see 'vnicadm show-link'")
+		refused "nosuch: no such $what" "$verb" -P nosuch
 	done
-	refused 'eth0: vnicd did not make it, and stores nothing of it' show-link -P eth0
-	refused 'eth0: vnicd did not make it, and stores nothing of it' show-linkprop -P eth0
+	refused 'eth0: vnicd did not make it, and stores nothing of it: leave -P out' show-link -P eth0
+	refused 'eth0: vnicd did not make it, and stores nothing of it: leave -P out' show-linkprop -P eth0
 }
 
 @test "-P with what does not go with it" {
@@ -129,7 +130,7 @@ is() { [[ $1 == "$2" ]] || complain "is: $1" "should be: $2"; }
 @test "a state.db of the version before" {
 	adm create-vnic -l eth0 -p maxbw=10M vnic1 2>/dev/null
 	stop TERM
-	sqlite3 "$VT_DIR/state/state.db" 'ALTER TABLE link DROP COLUMN boot; DROP TABLE arp; PRAGMA user_version = 1'
+	sqlite3 "$VT_DIR/state/state.db" 'ALTER TABLE link DROP COLUMN boot; DROP TABLE arp; DROP TABLE place; PRAGMA user_version = 1'
 	start_faulty
 	is "$(vnics -o link,bandwidth)" 'vnic1 max=10M'
 	grep -q 'adopted 1 links with 0 modifying acts' "$VT_DIR/log"

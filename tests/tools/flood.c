@@ -19,13 +19,14 @@
 #define FRAME_MAX 9018
 
 static const char *dev, *mac = "ff:ff:ff:ff:ff:ff", *src_ip = "10.255.255.1", *dst_ip = "255.255.255.255";
-static uint64_t seconds = 5, rate, len = 1514, cpu = UINT64_MAX, port = 9;
+static uint64_t seconds = 5, rate, len = 1514, cpu = UINT64_MAX, port = 9, type = ETH_P_IP;
 static const struct opt opts[] = {
 	{.name = "dev", .kind = OPT_STR, .where = &dev, .help = "device to send on"},
 	{.name = "mac", .kind = OPT_STR, .where = &mac, .help = "destination (ff:ff:ff:ff:ff:ff)"},
 	{.name = "src", .kind = OPT_STR, .where = &src_ip, .help = "source address in the packets"},
 	{.name = "dst", .kind = OPT_STR, .where = &dst_ip, .help = "destination address in the packets"},
 	{.name = "port", .kind = OPT_UINT, .where = &port, .help = "destination port (9)"},
+	{.name = "type", .kind = OPT_UINT, .where = &type, .help = "Ethernet type, in decimal (2048)"},
 	{.name = "len", .kind = OPT_UINT, .where = &len, .help = "layer-2 length of a frame (1514)"},
 	{.name = "rate", .kind = OPT_RATE, .where = &rate, .help = "bits/s on layer 2 (full speed)"},
 	{.name = "seconds", .kind = OPT_UINT, .where = &seconds, .help = "so long (5)"},
@@ -89,7 +90,7 @@ static void build(uint8_t *frame, const uint8_t own[6])
 
 	parse_mac(eth->h_dest);
 	memcpy(eth->h_source, own, 6);
-	eth->h_proto = htons(ETH_P_IP);
+	eth->h_proto = htons((uint16_t)type);
 	*ip = (struct iphdr){.version = 4,
 			     .ihl = 5,
 			     .ttl = 1,

@@ -375,6 +375,9 @@ START_TEST(shapes_keep_their_promises)
 			ck_assert_uint_eq(s.rate, rates[i]);
 			ck_assert_uint_eq(shape_for(rates[i] + 7, mtus[j]).rate, rates[i]);
 			ck_assert_uint_ge(s.burst, 2 * frame);
+			/* So much passes a cap at once after a silence. */
+			ck_assert_uint_le(s.burst,
+					  rates[i] / 8 / 200 > 2 * frame ? rates[i] / 8 / 200 : 2 * frame);
 			ck_assert_uint_ge(s.quantum, frame);
 			ck_assert_uint_le(s.quantum, frame > 60000 ? frame : 60000);
 			ck_assert_uint_ge(s.limit, 5 * frame);

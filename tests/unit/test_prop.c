@@ -33,12 +33,14 @@ START_TEST(a_property_is_refused_where_it_does_not_belong)
 		const char *word, *prop, *text;
 		int r;
 	} rows[] = {
-		{CLASS_OTHER, "phys", "maxbw", "maxbw cannot be set on a phys link", -EOPNOTSUPP},
-		{CLASS_OTHER, "phys", "mtu", "mtu is read-only on a phys link", -EROFS},
-		{CLASS_ETHERSTUB, "etherstub", "zone", "zone cannot be set on an etherstub link",
+		{CLASS_OTHER, "phys", "maxbw", "maxbw cannot be set on a phys link: only on a VNIC",
 		 -EOPNOTSUPP},
+		{CLASS_OTHER, "phys", "mtu", "mtu is read-only on a phys link: see ip-link(8)", -EROFS},
+		{CLASS_ETHERSTUB, "etherstub", "zone",
+		 "zone cannot be set on an etherstub link: only on a VNIC", -EOPNOTSUPP},
 		{CLASS_VNIC, "vnic", "maxbv", "no such property maxbv: did you mean maxbw?", -ENOENT},
-		{CLASS_VNIC, "vnic", "colour", "no such property colour", -ENOENT},
+		{CLASS_VNIC, "vnic", "colour",
+		 "no such property colour: there are maxbw, maxbw-rx, maxbw-tx, mtu, zone, isolate", -ENOENT},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
@@ -185,6 +187,10 @@ START_TEST(the_nearest_word_is_near)
 	ck_assert_str_eq(nearest("create-vnik", words, 4), "create-vnic");
 	ck_assert_str_eq(nearest("show-lnik", words, 4), "show-link");
 	ck_assert_str_eq(nearest("hepl", words, 4), "help");
+	ck_assert_str_eq(nearest("HELP", words, 4), "help");
+	ck_assert_str_eq(nearest("delete", words, 4), "delete-vnic");
+	ck_assert_str_eq(nearest("hel", words, 4), "help");
+	ck_assert_ptr_null(nearest("he", words, 4));
 	ck_assert_ptr_null(nearest("flow", words, 4));
 	ck_assert_ptr_null(nearest("", words, 4));
 }

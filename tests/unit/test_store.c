@@ -318,6 +318,35 @@ START_TEST(intents)
 }
 END_TEST
 
+static int see_place(uint32_t n, int ifindex, const char *zone, void *arg)
+{
+	struct seen *seen = arg;
+
+	seen->count++;
+	snprintf(seen->text, sizeof(seen->text), "%u %d %s", n, ifindex, zone);
+	return 0;
+}
+
+START_TEST(places)
+{
+	struct seen seen = {0};
+	uint32_t n = add("vnic1", 0);
+
+	OK(store_place_put(s, n, "this", 12, "z1", &e));
+	OK(store_place_put(s, n, "this", 13, "", &e));
+	reopen();
+	OK(store_places(s, "this", see_place, &seen, &e));
+	ck_assert_int_eq(seen.count, 1);
+	ck_assert_str_eq(seen.text, "1 13 ");
+	/* Numbers mean nothing in another world, and nothing without their link. */
+	OK(store_places(s, "other", see_place, &seen, &e));
+	OK(store_link_del(s, n, &e));
+	OK(store_places(s, "this", see_place, &seen, &e));
+	ck_assert_int_eq(seen.count, 1);
+	ck_assert_int_lt(store_place_put(s, n, "this", 12, "", NULL), 0);
+}
+END_TEST
+
 /* A child opens the store, works and kills itself; how: with or without a commit before. */
 static void killed_child(bool commit)
 {
@@ -436,7 +465,7 @@ static const struct {
 	const char *text;
 } strange[] = {
 	{"PRAGMA user_version = 99", -EPROTO,
-	 "schema version 99, this vnicd knows versions up to 3: install the newer vnicd again"},
+	 "schema version 99, this vnicd knows versions up to 4: install the newer vnicd again"},
 	{"PRAGMA application_id = 7", -EINVAL,
 	 "not a file of vnicd: move it away, or give another --state-dir"},
 	{"DROP TABLE prop", -EIO, "no such table: prop"},
@@ -541,6 +570,7 @@ int main(void)
 	tcase_add_test(t, link_lifetimes);
 	tcase_add_test(t, version_1_is_taken_over);
 	tcase_add_test(t, intents);
+	tcase_add_test(t, places);
 	tcase_add_test(t, killed_in_a_transaction);
 	tcase_add_test(t, locked);
 	tcase_add_loop_test(t, strange_file, 0, (int)(sizeof(strange) / sizeof(strange[0])));

@@ -118,7 +118,7 @@ static const struct {
 	{"1,5G", -EINVAL, NONSENSE},
 	{"25%%", -EINVAL, NONSENSE},
 	{"%", -EINVAL, NONSENSE},
-	{"None", -EINVAL, NONSENSE},
+	{"None", -EINVAL, "not a bandwidth: did you mean none?"},
 	{"nonesuch", -EINVAL, NONSENSE},
 	{"inf", -EINVAL, NONSENSE},
 };
