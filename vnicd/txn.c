@@ -205,11 +205,25 @@ static int txn_plan(struct txn *t, struct err *e)
 	return r < 0 ? r : part(t, e);
 }
 
+/* Up or down and its name are its user's, who may change them at any moment: no fault of the kernel's. */
+static struct node expected(const struct item *it, const struct node *now)
+{
+	struct node n = it->want;
+
+	if (!it->have.link || !now->link)
+		return n;
+	if (it->want.up == it->have.up)
+		n.up = now->up;
+	if (!strcmp(it->want.port.name, it->have.port.name))
+		memcpy(n.port.name, now->port.name, sizeof(n.port.name));
+	return n;
+}
+
 /* Reads back what was touched: 0, or an error that names the first thing the kernel did not keep. */
 static int item_check(struct txn *t, struct item *it, struct err *e)
 {
 	const struct vlink *v = txn_subject(&it->c);
-	struct node now;
+	struct node now, want;
 	bool gone;
 	int r = observe_vlink(t->d, v, it->want.port.zone, &now, &gone, e);
 
@@ -217,12 +231,13 @@ static int item_check(struct txn *t, struct item *it, struct err *e)
 		return r;
 	it->ifindex = now.port.ifindex;
 	it->ifb = now.ifb_port.ifindex;
-	if (it->c.new ? node_equal(&it->want, &now) : !now.link && !now.ifb && !now.steer)
+	want = expected(it, &now);
+	if (it->c.new ? node_equal(&want, &now) : !now.link && !now.ifb && !now.steer)
 		return 0;
 	return err_sys(e, -EIO, v->s.name,
 		       "the kernel did not keep what was set (%s): run vnicd with "
 		       "--log-level debug and report it",
-		       node_differs(&it->want, &now));
+		       node_differs(&want, &now));
 }
 
 /* Hooks that only what was taken back needed, and those that what is back needs. */
@@ -279,6 +294,15 @@ static bool goes_with_others(const struct item *it)
 	return !it->c.old && it->c.new->s.class == CLASS_VNIC;
 }
 
+static int plan_back(const struct item *it, const struct node *now, struct op_list *ops)
+{
+	struct node back = it->have;
+
+	/* Its user took it up meanwhile. */
+	back.up |= now->link && now->up && !it->want.up;
+	return plan_node(&back, now, ops);
+}
+
 /* Back to what was seen before, by plan: what taking back the operations one by one leaves out. */
 static void txn_restore(struct txn *t)
 {
@@ -294,7 +318,7 @@ static void txn_restore(struct txn *t)
 
 		if (ops.count && (!goes_with_others(it) || i % CHUNK == 0))
 			restore_apply(t, &ops, it);
-		if (observe_either(t, it, &now, &e) < 0 || plan_node(&it->have, &now, &ops) < 0)
+		if (observe_either(t, it, &now, &e) < 0 || plan_back(it, &now, &ops) < 0)
 			log_error(txn_subject(&it->c)->s.name, "cannot put %s back as it was: %s",
 				  txn_subject(&it->c)->s.name, err_str(&e, text, sizeof(text)));
 		if (ops.count && !goes_with_others(it))

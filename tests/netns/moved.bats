@@ -78,6 +78,26 @@ ours_at() { in_ns "$1" ip -d link show "$2" | grep -q 'alias vnicd:'; }
 }
 remade_index() { sed -E '/ (addr|route6?) /d; s/link vnic1 [0-9]+/link vnic1/' <<<"$1"; }
 
+# It may come up at any moment while its cap is built there: by a daemon whose every message takes its time.
+@test "moved by others, and up only while the daemon is at it: it stays up, and its cap stands" {
+	local tracer pause here=h there=z1
+
+	command -v strace >/dev/null || skip "no strace"
+	made create-vnic -l eth0 -p maxbw=10M vnic1
+	trace sendmsg delay_enter=20000
+	for pause in 0.05 0.1 0.15 0.2 0.25 0.3 0.35 0.4 0.5 0.6; do
+		in_ns $here ip link set vnic1 netns "$VT$there"
+		sleep $pause
+		in_ns $there ip link set vnic1 up
+		read -r here there <<<"$there $here"
+		vt_until 100 is_capped $here vnic1 10Mbit
+		until_is up vnic vnic1 state
+	done
+	vt_stop "$tracer"
+	run grep -E 'did not keep|is lost' "$VT_DIR/log"
+	is '' "$output"
+}
+
 @test "where others moved it, set-linkprop, reset-linkprop and delete-vnic work, also on a VNIC of a zone" {
 	made create-vnic -l eth0 -p maxbw=10M vnic1
 	good create-vnic -l eth0 -p "maxbw=10M,zone=${VT}z1" vnic2
