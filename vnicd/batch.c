@@ -5,6 +5,7 @@
 
 #include "vnicd/change_build.h"
 #include "vnicd/check.h"
+#include "vnicd/dryrun.h"
 #include "vnicd/request.h"
 #include "vnicd/save.h"
 #include "vnicd/session.h"
@@ -323,17 +324,18 @@ static void drop_nothings(struct batch *b)
 
 static int run_batch(struct batch *b, const json_t *commands, struct err *e)
 {
-	int r = store_begin(b->d->store, e);
+	bool dry = b->d->dry;
+	int r = dry ? 0 : store_begin(b->d->store, e);
 
 	if (r < 0)
 		return r;
 	r = stage_all(b, commands, e);
 	drop_nothings(b);
-	if (r < 0 || !b->count)
-		store_rollback(b->d->store);
-	else
+	if (r == 0 && b->count)
 		r = reconcile_batch(b->d, b->items, b->count, e);
-	if (r < 0)
+	else if (!dry)
+		store_rollback(b->d->store);
+	if (r < 0 || dry)
 		unstage(b);
 	return r;
 }
@@ -351,6 +353,7 @@ void change_batch(struct daemon *d, struct call *c)
 	} else {
 		change_note_more(&b.places, b.notes);
 		reply = json_pack("{s:o, s:o}", "names", b.names, "notes", b.notes);
+		dryrun_reply(d, reply);
 		call_reply(c, reply, false);
 	}
 	free(b.items);
