@@ -47,7 +47,7 @@ PROGRAMS   := $(B)/vnicd/vnicd $(B)/vnicadm/vnicadm
 UNIT       := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(wildcard tests/unit/test_*.c))
 TOOLS      := $(patsubst tests/tools/%.c,$(B)/tests/tools/%,$(wildcard tests/tools/*.c))
 
-.PHONY: all deps tested check check-unit check-netns asan demo bench soak deb check-vm install uninstall clean
+.PHONY: all deps tested check check-unit check-netns asan demo bench soak deb check-vm check-system install uninstall clean
 .PHONY: lint lint-format lint-tidy lint-cppcheck lint-shell lint-man
 MAKEFLAGS += --no-print-directory
 .DELETE_ON_ERROR:
@@ -140,7 +140,8 @@ DEBS := gcc libc6-dev make pkg-config clang llvm bpftool \
 	libnl-3-dev libnl-route-3-dev libmnl-dev libbpf-dev libcap-ng-dev libsystemd-dev libjansson-dev \
 	libsqlite3-dev libsmartcols-dev libinih-dev uthash-dev \
 	check bats perl mandoc shellcheck cppcheck clang-format clang-tidy \
-	iperf3 iproute2 iputils-ping ethtool kmod jq sqlite3 udhcpd udhcpc socat procps strace util-linux xz-utils zstd mmdebstrap
+	iperf3 iproute2 iputils-ping ethtool kmod jq sqlite3 udhcpd udhcpc socat procps strace util-linux xz-utils zstd mmdebstrap \
+	debian-archive-keyring git libteam-utils
 installed   = dpkg-query -W -f '$${Status}\n' $(1) 2>/dev/null | grep -q 'ok installed'
 missing     = for p in $(1); do $(call installed,$$p) || printf '%s ' "$$p"; done
 apt_install = apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=120 \
@@ -174,10 +175,14 @@ asan: deps
 	$(Q)$(MAKE) B=$(B)-asan SAN=1 CFLAGS='-O1 -g' check
 
 # The namespace tests on Debian's kernels, old and new, in virtual machines; their parts are fetched once into
-# ~/.cache/vnicd-vm ($$VM_CACHE).
+# ~/.cache/vnicd-vm ($$VM_CACHE). VM_TESTS=all: those too that take long and say little; or files. VM_KERNELS: releases.
 check-vm: deps
 	$(Q)$(MAKE) tested
-	$(Q)B=$(B) tests/vm/check
+	$(Q)B=$(B) tests/vm/check $(VM_KERNELS:%=-k %) $(VM_TESTS)
+
+# The package on a machine: installed, booted again, upgraded under traffic, purged.
+check-system: deb
+	$(Q)B=$(B) tests/vm/system $(B)/deb/vnicd_*.deb
 
 demo: deps
 	$(Q)$(MAKE) tested
@@ -220,4 +225,4 @@ lint-man:
 clean:
 	$(Q)rm -rf build build-*
 
--include $(shell find $(B) -name '*.d' 2>/dev/null)
+-include $(shell find $(B) -name '*.d' -type f 2>/dev/null)

@@ -57,6 +57,12 @@ vt_zone_del() {
 	sed -i "/^$1\$/d" "$VT_DIR/zones"
 }
 
+# Another name for a link, which kernels before 6.2 give only to one that is down: vt_rename NS OLD NEW
+vt_rename() {
+	in_ns "$1" ip link set "$2" name "$3" 2>/dev/null && return
+	in_ns "$1" ip link set "$2" down && in_ns "$1" ip link set "$2" name "$3" && in_ns "$1" ip link set "$3" up
+}
+
 # A wire: eth0 in the host, peer0 in namespace p. vt_wire [MTU]
 vt_wire() {
 	local mtu=${1:-1500}
@@ -98,9 +104,10 @@ vt_stop() {
 vt_reap() { wait "$@" 2>/dev/null || true; }
 vt_gone() { [[ ! -d /proc/$1 || $(vt_birth "$1") == "" || $(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null) == Z* ]]; }
 
-# Waits until a command succeeds: vt_until TENTHS COMMAND...
+# Waits until a command succeeds: vt_until TENTHS COMMAND... VNICD_TEST_SLOW: how many times slower than a machine this
+# one is (emulation); waits are as many times longer.
 vt_until() {
-	local n=$1
+	local n=$(($1 * ${VNICD_TEST_SLOW:-1}))
 
 	while ! "${@:2}" >/dev/null 2>&1; do
 		((n-- > 0)) || return 1
@@ -160,6 +167,11 @@ vt_cleanup() {
 	rm -rf --one-file-system "$VT_DIR"
 	return 0
 }
+
+# Can the meters keep up with a flood?
+vt_floods() { [[ -z ${SLOW_BUILD:-} ]]; }
+# shellcheck disable=SC2034 # for skip
+VT_NO_FLOOD="the sanitizers' build of the measuring tools is too slow for a flood"
 
 # --- traffic -----------------------------------------------------------------------------------------------------
 

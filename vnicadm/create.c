@@ -63,7 +63,7 @@ int create_vnic(struct cli *cli)
 		return die(&e);
 	if (verb_call(cli, "CreateVnic", vnic_params(cli, vid, props), &reply, &e))
 		return die(&e);
-	if (!cli->nargs && !cli->batch)
+	if (!cli->nargs && !cli->batch && !cli->dry)
 		printf("%s\n", json_string_value(json_object_get(reply, "name")));
 	die_notes(reply);
 	json_decref(reply);

@@ -242,12 +242,14 @@ static const struct verb verbs[] = {
 	 .flags = none,
 	 .operand = "LINK",
 	 .most = 1,
+	 .changes = true,
 	 .words = words_ours,
 	 .run = reapply},
 	{.name = "reset",
 	 .usage = "[-y]",
 	 .help = "Delete everything that vnicd made; asks before",
 	 .flags = reset_all_flags,
+	 .changes = true,
 	 .run = reset_all},
 };
 

@@ -43,7 +43,7 @@ static bool agreed(void)
 
 int reset_all(struct cli *cli)
 {
-	if (cli->value['y'])
+	if (cli->value['y'] || cli->dry)
 		return verb_do(cli, "Reset", json_object());
 	if (!isatty(STDIN_FILENO)) {
 		say("",

@@ -108,7 +108,8 @@ static int on_marked(const struct port *port, uint32_t n, enum link_class class,
 	if (!n)
 		return 0;
 	if (vlink_by_n(a->d, n)) {
-		seen_in(a->d, vlink_by_n(a->d, n), port, class);
+		if (!a->d->dry)
+			seen_in(a->d, vlink_by_n(a->d, n), port, class);
 		return 0;
 	}
 	if (class == CLASS_IFB && i) {

@@ -63,22 +63,29 @@ static void clear_hook(struct txn *t, int parent)
 }
 
 /* What is left of a link that cannot be there now would stand in its way when it comes back. */
-static void set_aside(struct txn *t, struct vlink *v)
+static int take_away(struct txn *t, const struct vlink *v, struct err *e)
 {
 	struct item *it = &t->items[0];
 	struct slink *parent = v->hook ? slink_find(t->d, v->hook) : NULL;
-	struct err e = {0};
-	char text[600];
 
 	it->want = (struct node){.n = v->s.n, .class = v->s.class};
 	it->have.prog.present |= v->s.class == CLASS_VNIC;
 	it->have.steer = v->hook != 0;
 	it->have.parent.ifindex = v->hook;
 	if (plan_node(&it->want, &it->have, &t->ops) < 0)
-		return;
+		return err_nomem(e);
 	if (v->hook && (!parent || parent->steered == 1))
 		clear_hook(t, v->hook);
-	if (apply_ops(t->d->kernel, &t->ops, &e) < 0)
+	return apply_ops(t->d->kernel, &t->ops, e);
+}
+
+static void set_aside(struct txn *t, struct vlink *v)
+{
+	struct item *it = &t->items[0];
+	struct err e = {0};
+	char text[600];
+
+	if (take_away(t, v, &e) < 0)
 		log_warning(v->s.name, "cannot be set aside: %s", err_str(&e, text, sizeof(text)));
 	txn_close_counters(v->counters, &it->want, &it->want);
 	txn_note_hook(t->d, v, &it->want);
@@ -110,6 +117,15 @@ static int make_right(struct txn *t, struct vlink *v, struct err *e)
 	txn_refresh(t);
 	observe_subnets(t->d, v);
 	return 0;
+}
+
+static void want_it(struct daemon *d, const struct vlink *v, struct item *it)
+{
+	want_node(d, v, &it->have, &it->want);
+	if (v->half_name[0] && !strcmp(it->have.port.name, v->half_name))
+		memcpy(it->want.port.name, v->s.name, sizeof(v->s.name));
+	if (v->raise)
+		it->want.up = !v->s.down;
 }
 
 /* zone: where else it may be, or NULL. */
@@ -144,12 +160,8 @@ static void in_line(struct daemon *d, struct vlink *v, const char *zone, bool ra
 		in_line(d, v, zone, raise);
 		return;
 	}
-	want_node(d, v, &t.items[0].have, &t.items[0].want);
-	if (v->half_name[0] && !strcmp(t.items[0].have.port.name, v->half_name))
-		memcpy(t.items[0].want.port.name, v->s.name, sizeof(v->s.name));
 	v->raise |= raise;
-	if (v->raise)
-		t.items[0].want.up = !v->s.down;
+	want_it(d, v, &t.items[0]);
 	if (trouble != TROUBLE_NONE) {
 		set_aside(&t, v);
 		set_trouble(v, trouble, why);
@@ -190,6 +202,52 @@ void reconcile_raise(struct daemon *d, struct vlink *v)
 void reconcile_moved(struct daemon *d, struct vlink *v, const char *zone)
 {
 	in_line(d, v, zone, true);
+}
+
+static enum trouble preview(struct txn *t, struct vlink *v, char *why, size_t size)
+{
+	struct item *it = &t->items[0];
+	struct err e = {0};
+	char text[600];
+	enum trouble trouble;
+	int r = txn_look(t, NULL, &e);
+
+	txn_read_speed(t->d, v);
+	trouble = r < 0 ? TROUBLE_LOST : missing(t->d, v, it, why, size);
+	if (trouble != TROUBLE_NONE && v->moved)
+		return trouble;
+	if (r == 0 && trouble != TROUBLE_NONE) {
+		r = take_away(t, v, &e);
+	} else if (r == 0) {
+		want_it(t->d, v, it);
+		r = txn_align(t, &e);
+	}
+	if (r == 0)
+		return trouble;
+	snprintf(why, size, "%s", err_str(&e, text, sizeof(text)));
+	return TROUBLE_LOST;
+}
+
+enum trouble reconcile_preview(struct daemon *d, struct vlink *v, char *why, size_t size)
+{
+	struct change c = {.old = v, .new = v};
+	bool moved = v->moved;
+	enum trouble trouble = TROUBLE_LOST;
+	struct err e = {0};
+	struct txn t;
+
+	why[0] = '\0';
+	if (txn_open(&t, d, &c, 1, &e) < 0)
+		return TROUBLE_LOST;
+	trouble = preview(&t, v, why, size);
+	txn_done(&t);
+	/* Where it was moved to it cannot be: it would go home, see in_line(). */
+	if (trouble != TROUBLE_NONE && moved) {
+		v->moved = false;
+		trouble = reconcile_preview(d, v, why, size);
+		v->moved = true;
+	}
+	return trouble;
 }
 
 bool reconcile_differs(struct daemon *d, struct vlink *v, bool *zone_gone, char *what, size_t size)

@@ -6,6 +6,23 @@
 #include "vnicd/fault.h"
 #include "vnicd/log.h"
 
+/* The gate to the kernel, and in a dry run to whoever tells what would pass. */
+static int pass(struct kernel *k, struct op *op, struct err *e)
+{
+	int r;
+
+	if (k->tell)
+		return k->tell(op, k->tell_arg, e);
+	r = fault_step(op_name(op->kind), e);
+	return r < 0 ? r : k->ops->apply(k, op, e);
+}
+
+void apply_tell(struct kernel *k, int (*tell)(const struct op *op, void *arg, struct err *e), void *arg)
+{
+	k->tell = tell;
+	k->tell_arg = arg;
+}
+
 /* A new link's ifindex is known only now: hand it to the operations on the same link that follow. */
 static void pass_on_ifindex(struct op_list *list, size_t i)
 {
@@ -34,7 +51,7 @@ static void undo(struct kernel *k, struct op_list *list, size_t count)
 {
 	char text[600];
 
-	for (size_t i = count; i-- > 0;) {
+	for (size_t i = k->tell ? 0 : count; i-- > 0;) {
 		struct err e = {0};
 		struct op inverse;
 
@@ -53,11 +70,13 @@ int apply_ops(struct kernel *k, struct op_list *list, struct err *e)
 {
 	for (size_t i = 0; i < list->count; i++) {
 		struct op *op = &list->ops[i];
-		int r = fault_step(op_name(op->kind), e);
+		int r = pass(k, op, e);
 
-		r = r < 0 ? r : k->ops->apply(k, op, e);
 		log_debug(op_port(&op->to, op->on)->name, "%s on %s%s", op_name(op->kind),
-			  op_port(&op->to, op->on)->name, r < 0 ? ": failed" : "");
+			  op_port(&op->to, op->on)->name,
+			  k->tell ? ": told"
+			  : r < 0 ? ": failed"
+				  : "");
 		if (r < 0) {
 			undo(k, list, i);
 			return r;
@@ -74,9 +93,7 @@ void apply_undo(struct kernel *k, struct op_list *list)
 
 int apply_op(struct kernel *k, struct op *op, struct err *e)
 {
-	int r = fault_step(op_name(op->kind), e);
-
-	return r < 0 ? r : k->ops->apply(k, op, e);
+	return pass(k, op, e);
 }
 
 void apply_leftovers(struct kernel *k, struct op_list *list)

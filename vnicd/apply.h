@@ -16,6 +16,8 @@ void apply_undo(struct kernel *k, struct op_list *list);
 int apply_op(struct kernel *k, struct op *op, struct err *e);
 /* All of list, each for itself; what fails is logged and left to the next start. */
 void apply_leftovers(struct kernel *k, struct op_list *list);
+/* From now on operations are told to tell and not carried out; NULL: carried out again. */
+void apply_tell(struct kernel *k, int (*tell)(const struct op *op, void *arg, struct err *e), void *arg);
 /* The last to be done when no link of ours is left. */
 void apply_tidy(struct kernel *k);
 /* Modifying acts so far. */

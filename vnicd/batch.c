@@ -5,6 +5,7 @@
 
 #include "vnicd/change_build.h"
 #include "vnicd/check.h"
+#include "vnicd/dryrun.h"
 #include "vnicd/request.h"
 #include "vnicd/save.h"
 #include "vnicd/session.h"
@@ -404,17 +405,18 @@ static void drop_nothings(struct batch *b)
 
 static int run_batch(struct batch *b, const json_t *commands, struct err *e)
 {
-	int r = store_begin(b->d->store, e);
+	bool dry = b->d->dry;
+	int r = dry ? 0 : store_begin(b->d->store, e);
 
 	if (r < 0)
 		return r;
 	r = stage_all(b, commands, e);
 	drop_nothings(b);
-	if (r < 0 || !b->count)
-		store_rollback(b->d->store);
-	else
+	if (r == 0 && b->count)
 		r = reconcile_batch(b->d, b->items, b->count, e);
-	if (r < 0)
+	else if (!dry)
+		store_rollback(b->d->store);
+	if (r < 0 || dry)
 		unstage(b);
 	return r;
 }
@@ -426,15 +428,18 @@ static void reply_alone(struct call *c, struct batch *b)
 	if (name)
 		json_object_set(reply, "name", name);
 	json_decref(b->names);
+	dryrun_reply(b->d, reply);
 	call_reply(c, reply, false);
 }
 
 void change_alone(struct daemon *d, struct call *c, const char *method)
 {
 	struct batch b = {.d = d, .notes = json_array(), .names = json_array(), .all_names = true};
-	json_t *commands = json_pack("[{s:s, s:O}]", "method", method, "parameters", call_params(c));
+	json_t *params = json_copy(call_params(c));
+	json_t *commands = json_pack("[{s:s, s:O}]", "method", method, "parameters", params);
 	struct err e = {0};
 
+	json_object_del(params, "dryrun"); /* the whole is one */
 	if (run_batch(&b, commands, &e) < 0) {
 		json_decref(b.notes);
 		json_decref(b.names);
@@ -443,6 +448,7 @@ void change_alone(struct daemon *d, struct call *c, const char *method)
 		reply_alone(c, &b);
 	}
 	json_decref(commands);
+	json_decref(params);
 	free(b.items);
 }
 
@@ -459,6 +465,7 @@ void change_batch(struct daemon *d, struct call *c)
 	} else {
 		change_note_more(&b.places, b.notes);
 		reply = json_pack("{s:o, s:o}", "names", b.names, "notes", b.notes);
+		dryrun_reply(d, reply);
 		call_reply(c, reply, false);
 	}
 	free(b.items);

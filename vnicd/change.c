@@ -5,6 +5,7 @@
 
 #include "vnicd/change_build.h"
 #include "vnicd/check.h"
+#include "vnicd/dryrun.h"
 #include "vnicd/observe.h"
 #include "vnicd/parent.h"
 #include "vnicd/reconcile.h"
@@ -26,12 +27,13 @@ const char *change_text(const json_t *params, const char *key)
 }
 
 /* Replies with name (unless NULL) and notes. */
-static void reply_done(struct call *c, const char *name, json_t *notes)
+static void reply_done(const struct daemon *d, struct call *c, const char *name, json_t *notes)
 {
 	json_t *reply = json_pack("{s:o}", "notes", notes);
 
 	if (name)
 		json_object_set_new(reply, "name", json_string(name));
+	dryrun_reply(d, reply);
 	call_reply(c, reply, false);
 }
 
@@ -250,7 +252,7 @@ static void create_vnic(struct daemon *d, struct call *c)
 		goto fail;
 	change_note_place(d, v, notes, &(struct place_notes){0});
 	change_note_driver(parent, notes);
-	reply_done(c, v->s.name, notes);
+	reply_done(d, c, v->s.name, notes);
 	return;
 fail:
 	vlink_free(v);
@@ -297,7 +299,7 @@ void change_create_etherstub(struct daemon *d, struct call *c)
 		call_fail(c, &e);
 		return;
 	}
-	reply_done(c, NULL, json_array());
+	reply_done(d, c, NULL, json_array());
 }
 
 /* Deleting */
@@ -380,7 +382,7 @@ static void delete_all(struct daemon *d, struct call *c, enum link_class class)
 	if (r < 0)
 		call_fail(c, &e);
 	else
-		reply_done(c, NULL, json_array());
+		reply_done(d, c, NULL, json_array());
 }
 
 static bool any_on_vlan(struct daemon *d, const json_t *names)
@@ -554,7 +556,7 @@ static void change_props(struct daemon *d, struct call *c, edit_fn *edit)
 		goto fail;
 	if (run_change(d, &change, notes, &e) < 0)
 		goto fail;
-	reply_done(c, NULL, notes);
+	reply_done(d, c, NULL, notes);
 	return;
 fail:
 	vlink_free(change.new);
@@ -615,7 +617,7 @@ void change_rename_link(struct daemon *d, struct call *c)
 		call_fail(c, &e);
 		return;
 	}
-	reply_done(c, NULL, notes);
+	reply_done(d, c, NULL, notes);
 }
 
 int change_edit_set(struct vlink *v, const json_t *list, bool temp, struct err *e)

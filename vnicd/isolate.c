@@ -3,6 +3,7 @@
 #include "vnicd/isolate.h"
 
 #include "vnicd/apply.h"
+#include "vnicd/check.h"
 #include "vnicd/log.h"
 #include "vnicd/observe.h"
 #include "vnicd/want.h"
@@ -98,6 +99,15 @@ static void put_back(struct daemon *d, const struct slink *s, struct arp arp)
 			    err_str(&e, text, sizeof(text)));
 }
 
+/* In a dry run: is the link there as yet, but would be gone or elsewhere by now? */
+static bool would_be_gone(const struct daemon *d, const struct slink *s)
+{
+	enum link_class class;
+	const struct vlink *v = vlink_of_sys(d, &s->l, &class);
+
+	return d->dry && (v ? class == CLASS_VNIC && vlink_zone(v)[0] : check_going(d, &s->l));
+}
+
 void isolate_settle(struct daemon *d)
 {
 	struct arp_was *w, *next;
@@ -107,8 +117,10 @@ void isolate_settle(struct daemon *d)
 
 		if (s && is_needed(d, s))
 			continue;
-		if (s)
+		if (s && !would_be_gone(d, s))
 			put_back(d, s, w->arp);
+		if (d->dry)
+			continue;
 		store_arp_del(d->store, w->ifindex, NULL);
 		HASH_DEL(d->arps, w);
 		free(w);

@@ -178,11 +178,23 @@ int observe_isolated(struct daemon *d, int (*cb)(uint32_t n, void *arg), void *a
 	return d->kernel->ops->isolated(d->kernel, cb, arg, e);
 }
 
+int observe_iso(struct daemon *d, const struct node *n, bool up, struct iso_set *want, struct iso_set *have,
+		struct err *e)
+{
+	return d->kernel->ops->iso(d->kernel, n, up, want, have, e);
+}
+
+int observe_means(struct daemon *d, struct means *ret, struct err *e)
+{
+	return d->kernel->ops->means(d->kernel, ret, e);
+}
+
+/* A parent that another line of a batch makes has no number yet: it will be like any new link. */
 void observe_arp(struct daemon *d, int parent, struct node *n)
 {
 	bool there = n->link && !n->port.zone[0];
 
-	d->kernel->ops->arp(d->kernel, parent, &n->parent_arp, NULL);
+	d->kernel->ops->arp(d->kernel, parent > 0 ? parent : 0, &n->parent_arp, NULL);
 	d->kernel->ops->arp(d->kernel, there ? n->port.ifindex : 0, &n->arp, NULL);
 }
 

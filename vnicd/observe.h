@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "lib/model/say.h"
 #include "vnicd/world.h"
 
 #include <utarray.h>
@@ -35,6 +36,10 @@ const char *observe_name(struct daemon *d, const char *name, char buf[IFNAMSIZ])
 void observe_refresh(struct daemon *d, int ifindex);
 /* The number of every VNIC that has a rule or route of isolation; one may come more than once. */
 int observe_isolated(struct daemon *d, int (*cb)(uint32_t n, void *arg), void *arg, struct err *e);
+/* What a dry run needs to know: see kernel_ops. */
+int observe_iso(struct daemon *d, const struct node *n, bool up, struct iso_set *want, struct iso_set *have,
+		struct err *e);
+int observe_means(struct daemon *d, struct means *ret, struct err *e);
 /* ARP settings of n's parent and of n, or of what n will be in the own namespace. */
 void observe_arp(struct daemon *d, int parent, struct node *n);
 /*

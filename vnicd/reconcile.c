@@ -6,6 +6,7 @@
 #include "vnicd/reconcile.h"
 
 #include "vnicd/apply.h"
+#include "vnicd/dryrun.h"
 #include "vnicd/fault.h"
 #include "vnicd/isolate.h"
 #include "vnicd/observe.h"
@@ -83,8 +84,11 @@ static void hand_on_counters(struct item *it)
 static int run(struct daemon *d, struct change *changes, size_t count, bool begun, struct err *e)
 {
 	struct txn t;
-	int r = txn_open(&t, d, changes, count, e);
+	int r;
 
+	if (d->dry)
+		return dryrun_changes(d, changes, count, e);
+	r = txn_open(&t, d, changes, count, e);
 	if (r < 0)
 		return r;
 	observe_survey(d, count);
@@ -128,8 +132,11 @@ int reconcile_batch(struct daemon *d, struct change *changes, size_t count, stru
 /* The rows of a link that is not there now; the link itself follows as far as it can. */
 int reconcile_store(struct daemon *d, struct vlink *old, struct vlink *new, struct err *e)
 {
-	int r = store_begin(d->store, e);
+	int r;
 
+	if (d->dry)
+		return dryrun_store(d, old, new, e);
+	r = store_begin(d->store, e);
 	if (r == 0)
 		r = save_link(d, new, false, e);
 	if (r == 0)

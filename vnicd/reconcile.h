@@ -38,6 +38,8 @@ void reconcile_raise(struct daemon *d, struct vlink *v);
 /* Is anything of v not as it should be? what: the first thing to do about it; zone_gone: nobody but its zone
  * is to blame. Changes nothing. */
 bool reconcile_differs(struct daemon *d, struct vlink *v, bool *zone_gone, char *what, size_t size);
+/* In a dry run: what reconcile_link() would do to v, and the trouble it would have, with why. */
+enum trouble reconcile_preview(struct daemon *d, struct vlink *v, char *why, size_t size);
 /* Takes v out of the kernel; it stays wanted. */
 void reconcile_unmake(struct daemon *d, struct vlink *v);
 /* Puts back the program on the parent that v is steered by. */

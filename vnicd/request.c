@@ -3,6 +3,7 @@
 #include "vnicd/request.h"
 
 #include "vnicd/change.h"
+#include "vnicd/dryrun.h"
 #include "vnicd/sampler.h"
 #include "vnicd/session.h"
 #include "vnicd/show.h"
@@ -75,14 +76,21 @@ static bool type_fits(const json_t *v, json_type type)
 	return json_is_null(v) || json_typeof(v) == type || (type == JSON_TRUE && json_is_false(v));
 }
 
+#define DRYRUN "dryrun" /* of every method that changes something, but not of the lines of a batch */
+
+static bool is_dryrun(const struct method *m, const char *key, const json_t *value)
+{
+	return m->changes && !strcmp(key, DRYRUN) && type_fits(value, JSON_TRUE);
+}
+
 /* The first parameter the method does not have, or has with another type; NULL when all are right. */
-static const char *bad_param(const struct method *m, json_t *params)
+static const char *bad_param(const struct method *m, json_t *params, bool line)
 {
 	const char *key;
 	json_t *value;
 
 	json_object_foreach (params, key, value) {
-		bool known = false;
+		bool known = !line && is_dryrun(m, key, value);
 
 		for (int i = 0; i < PARAMS_MAX && m->params[i].name && !known; i++)
 			known = !strcmp(m->params[i].name, key) && type_fits(value, m->params[i].type);
@@ -96,7 +104,7 @@ const char *request_bad_param(const char *method, json_t *params)
 {
 	for (size_t i = 0; i < sizeof(methods) / sizeof(*methods); i++)
 		if (!strcmp(methods[i].name, method))
-			return bad_param(&methods[i], params);
+			return bad_param(&methods[i], params, true);
 	return "method";
 }
 
@@ -108,11 +116,13 @@ void request_handle(struct daemon *d, struct call *c)
 
 		if (strcmp(m->name, call_method(c)) != 0)
 			continue;
-		bad = bad_param(m, call_params(c));
+		bad = bad_param(m, call_params(c), false);
 		if (bad)
 			call_invalid(c, bad);
 		else if (m->changes && !call_may_change(c))
 			call_denied(c);
+		else if (json_is_true(json_object_get(call_params(c), DRYRUN)))
+			dryrun_call(d, c, m->fn);
 		else
 			m->fn(d, c);
 		return;

@@ -6,6 +6,7 @@
 #include "vnicd/txn.h"
 
 #include "vnicd/apply.h"
+#include "vnicd/dryrun.h"
 #include "vnicd/isolate.h"
 #include "vnicd/log.h"
 #include "vnicd/observe.h"
@@ -91,7 +92,9 @@ int txn_plan_hooks(struct txn *t, bool adding, struct err *e)
 
 		if (n->class != CLASS_VNIC || !n->parent.ifindex || decided(t, i))
 			continue;
-		r = observe_hook(t->d, n->parent.ifindex, &there, e);
+		r = dryrun_hook(t->d, n->parent.ifindex, &there)
+			    ? 0
+			    : observe_hook(t->d, n->parent.ifindex, &there, e);
 		if (r < 0)
 			return r;
 		wanted = steered_after(t, n->parent.ifindex) > 0;
@@ -306,6 +309,8 @@ static void txn_restore(struct txn *t)
 	struct op_list ops = {0};
 	char text[600];
 
+	if (t->d->dry)
+		return;
 	for (size_t i = t->to; i-- > 0;) {
 		struct item *it = &t->items[i];
 		struct err e = {0};
@@ -349,7 +354,7 @@ static bool check_at_once(const struct txn *t)
 
 static int txn_apply(struct txn *t, struct err *e)
 {
-	int r = isolate_remember(t->d, &t->ops, e);
+	int r = t->d->dry ? 0 : isolate_remember(t->d, &t->ops, e);
 
 	if (r < 0)
 		return r;
@@ -360,6 +365,8 @@ static int txn_apply(struct txn *t, struct err *e)
 			txn_restore(t);
 		return r;
 	}
+	if (t->d->dry)
+		return 0;
 	r = check_at_once(t) ? txn_check(t, true, e) : 0;
 	/* Of what was new the number is known only now. */
 	if (r == 0)
@@ -389,7 +396,8 @@ static void stub_stands(struct txn *t)
 {
 	struct item *it = &t->items[t->from];
 
-	if (it->c.old || it->want.class == CLASS_VNIC || !slink_find(t->d, -(int)it->want.n))
+	if (t->d->dry || it->c.old || it->want.class == CLASS_VNIC ||
+	    !slink_find(t->d, -(int)it->want.n))
 		return;
 	slink_drop(t->d, -(int)it->want.n);
 	observe_refresh(t->d, it->ifindex);
@@ -453,7 +461,7 @@ int txn_make(struct txn *t, struct err *e)
 
 	for (size_t at = 0; at < t->count && r == 0; at = t->to)
 		r = txn_chunk(t, at, e);
-	return r == 0 && many ? check_all(t, e) : r;
+	return r == 0 && many && !t->d->dry ? check_all(t, e) : r;
 }
 
 int txn_unmake(struct txn *t, struct err *e)

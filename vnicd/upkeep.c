@@ -5,6 +5,7 @@
 
 #include "vnicd/adopt.h"
 #include "vnicd/apply.h"
+#include "vnicd/dryrun.h"
 #include "vnicd/mend.h"
 #include "vnicd/observe.h"
 #include "vnicd/reconcile.h"
@@ -20,12 +21,23 @@ static int by_number(struct vlink *a, struct vlink *b)
 	return a->s.n < b->s.n ? -1 : a->s.n > b->s.n;
 }
 
+static int put_right(struct daemon *d, struct vlink *v, struct err *e)
+{
+	char why[sizeof(v->why)];
+
+	if (!d->dry)
+		return mend_now(d, v, e);
+	return reconcile_preview(d, v, why, sizeof(why)) == TROUBLE_NONE
+		       ? 0
+		       : err_user(e, -EAGAIN, v->s.name, "%s", why);
+}
+
 static void reapply_one(struct daemon *d, struct vlink *v, json_t *failed)
 {
 	struct err e = {0};
 
 	observe_locate(d, v);
-	if (mend_now(d, v, &e) < 0)
+	if (put_right(d, v, &e) < 0)
 		json_array_append_new(failed, json_pack("{s:s, s:s}", "link", v->s.name, "text", e.text));
 }
 
@@ -45,7 +57,7 @@ static int find_ours(struct daemon *d, const char *name, struct vlink **ret, str
 void upkeep_reapply(struct daemon *d, struct call *c)
 {
 	const char *name = json_string_value(json_object_get(call_params(c), "link"));
-	json_t *failed = json_array();
+	json_t *failed = json_array(), *reply;
 	struct vlink *v, *next;
 	struct err e = {0};
 
@@ -61,7 +73,9 @@ void upkeep_reapply(struct daemon *d, struct call *c)
 		HASH_ITER (hh_n, d->by_n, v, next)
 			reapply_one(d, v, failed);
 	}
-	call_reply(c, json_pack("{s:o}", "failed", failed), false);
+	reply = json_pack("{s:o}", "failed", failed);
+	dryrun_reply(d, reply);
+	call_reply(c, reply, false);
 }
 
 /* What is above first: a row cannot go while another points to it. */
@@ -115,14 +129,18 @@ int upkeep_unmake(struct daemon *d, struct err *e)
 void upkeep_reset(struct daemon *d, struct call *c)
 {
 	struct err e = {0};
+	json_t *reply;
 	int r = delete_all(d, &e);
 
 	if (r == 0)
 		r = adopt_sweep(d, &e);
-	if (r == 0)
+	if (r == 0 && !d->dry)
 		r = store_idents_clear(d->store, &e);
-	if (r < 0)
+	if (r < 0) {
 		call_fail(c, &e);
-	else
-		call_reply(c, json_pack("{s:[]}", "notes"), false);
+		return;
+	}
+	reply = json_pack("{s:[]}", "notes");
+	dryrun_reply(d, reply);
+	call_reply(c, reply, false);
 }

@@ -13,6 +13,7 @@
 
 #include <uthash.h>
 
+struct dryrun;
 struct kernel;
 struct places;
 struct stream;
@@ -108,6 +109,7 @@ struct daemon {
 	/* v was seen somewhere else than before. */
 	void (*placed)(struct daemon *d, struct vlink *v);
 	struct places *places;
+	struct dryrun *dry;     /* a dry run is under way */
 	struct stream *streams; /* live statistics going out */
 	char world[128];        /* boot id and namespace */
 	char boot[64];

@@ -74,6 +74,7 @@ static const struct flag *take_long(struct cli *cli, const char *word)
 	size_t len = strcspn(word + 2, "=");
 	const struct flag *f = flag_by_name(cli->verb, word + 2, len);
 
+	cli->dry |= !strcmp(word, "--dry-run");
 	if (f)
 		cli->value[(unsigned char)f->letter] = word[2 + len] ? word + 2 + len + 1 : "";
 	return f && f->value && !word[2 + len] ? f : NULL;
@@ -128,6 +129,8 @@ static void add_flags(const struct words *w, bool needed_only)
 		if (!needed_only)
 			words_add(w, name, "");
 	}
+	if (!needed_only && verb_changes(w->cli->verb) && !w->cli->dry)
+		words_add(w, "--dry-run", "");
 	if (!needed_only)
 		words_add(w, "--help", "");
 }
@@ -219,8 +222,10 @@ int complete(const struct verb *verbs, size_t n, int argc, char **argv)
 	w.before = w.text = argv[argc - 1];
 	argc -= skip;
 	argv += skip;
-	if (cli.file)
+	if (cli.file) {
+		words_add(&w, "--dry-run", "");
 		return 0;
+	}
 	if (argc == 1 || (argc == 2 && !strcmp(*argv, "help")))
 		return verb_words(&w, verbs, n);
 	cli.verb = verb_named(verbs, n, *argv);

@@ -21,6 +21,7 @@
 #define WORDS_MAX   4096 /* of a line of a batch */
 #define OPERAND_MAX 16
 #define RUN         (-1) /* not an exit status: go on */
+#define DRY_RUN     1    /* --dry-run has no letter: dladm's create-vnic has -n for something else */
 
 #define UNKNOWN_OPTION "unrecognized option '%s'"
 
@@ -68,7 +69,7 @@ int verb_usage(const struct cli *cli, const char *fmt, ...)
 static void program_line(FILE *out)
 {
 	fprintf(out, "usage: %s [--socket PATH] COMMAND [OPTION...] [OPERAND...]\n", program_name());
-	fprintf(out, "       %s [--socket PATH] -b FILE\n", program_name());
+	fprintf(out, "       %s [--socket PATH] -b FILE [--dry-run]\n", program_name());
 }
 
 static void flag_help(char letter, const char *name, const char *value, const char *help)
@@ -85,6 +86,8 @@ static int help_verb(const struct verb *verb)
 	printf("%s.\n", verb->help);
 	for (const struct flag *f = verb->flags; f->letter; f++)
 		flag_help(f->letter, f->name, f->value, f->help);
+	if (verb_changes(verb))
+		printf("      --dry-run              print ip and tc commands instead, and change nothing\n");
 	flag_help('h', "help", NULL, "show this");
 	return 0;
 }
@@ -99,6 +102,9 @@ static int help_program(const struct program *p)
 	       "  --socket PATH   where vnicd listens (default $VNICD_SOCKET, else /run/vnicd/vnicd.sock)\n"
 	       "  -b, --batch FILE\n"
 	       "                  do the commands in FILE (- for standard input), one a line, all or none\n"
+	       "  --dry-run       with -b, and after a command that changes something: print what would be "
+	       "done as\n"
+	       "                  ip and tc commands, and change nothing\n"
 	       "  --version       print the version\n"
 	       "  --help          show this; after a command: show its options\n\n"
 	       "Without a command: %s. See %s(8).\n",
@@ -158,6 +164,8 @@ static void getopt_tables(const struct verb *verb, char *letters, struct option 
 	*letters++ = ':';
 	*letters++ = 'h';
 	*longs++ = (struct option){.name = "help", .val = 'h'};
+	if (verb_changes(verb))
+		*longs++ = (struct option){.name = "dry-run", .val = DRY_RUN};
 	for (const struct flag *f = verb->flags; f->letter; f++) {
 		*letters++ = f->letter;
 		if (f->value)
@@ -174,7 +182,7 @@ static void getopt_tables(const struct verb *verb, char *letters, struct option 
  */
 static const char *option_fault(const char *letters, int c, char **argv, char *buf, size_t size)
 {
-	bool known = optopt && strchr(letters + 1, optopt);
+	bool known = optopt == DRY_RUN || (optopt && strchr(letters + 1, optopt));
 	const char *word = argv[optind - 1];
 
 	if ((known || !optopt) && !strncmp(word, "--", 2))
@@ -233,10 +241,18 @@ static int take_flag(struct cli *cli, const struct flag *f, int argc, char **arg
 	return RUN;
 }
 
+static int take_dry_run(struct cli *cli)
+{
+	if (cli->batch)
+		return verb_usage(cli, "--dry-run is for the whole file: say -b FILE --dry-run");
+	cli->dry = true;
+	return RUN;
+}
+
 static int read_options(struct cli *cli, int argc, char **argv)
 {
 	char letters[2 * FLAGS_MAX + 3], typed[64];
-	struct option longs[FLAGS_MAX + 2];
+	struct option longs[FLAGS_MAX + 3];
 	int c, rc = RUN;
 
 	getopt_tables(cli->verb, letters, longs);
@@ -249,7 +265,7 @@ static int read_options(struct cli *cli, int argc, char **argv)
 			complain_option(option_fault(letters, c, argv, typed, sizeof(typed)), typed, longs);
 			return usage_line(stderr, cli->verb), STATUS_USER;
 		}
-		rc = take_flag(cli, find_flag(cli->verb, c), argc, argv);
+		rc = c == DRY_RUN ? take_dry_run(cli) : take_flag(cli, find_flag(cli->verb, c), argc, argv);
 	}
 	cli->nargs = argc - optind;
 	cli->args = argv + optind;
@@ -333,6 +349,7 @@ static int global_options(const struct program *p, struct cli *cli, int argc, ch
 	static const struct option longs[] = {
 		{.name = "socket", .has_arg = 1, .val = 's'},
 		{.name = "batch", .has_arg = 1, .val = 'b'},
+		{.name = "dry-run", .val = DRY_RUN},
 		{.name = "version", .val = 'V'},
 		{.name = "help", .val = 'h'},
 		{0},
@@ -346,6 +363,8 @@ static int global_options(const struct program *p, struct cli *cli, int argc, ch
 			cli->socket = optarg;
 		else if (c == 'b')
 			cli->file = optarg;
+		else if (c == DRY_RUN)
+			cli->dry = true;
 		else if (c == 'h')
 			return help_program(p);
 		else if (c == 'V')
@@ -359,6 +378,8 @@ static int global_options(const struct program *p, struct cli *cli, int argc, ch
 		return global_usage("option '%s' needs a value", "--socket");
 	if (cli->file && !*cli->file)
 		return global_usage("option '%s' needs a value", "--batch");
+	if (cli->dry && !cli->file)
+		return global_usage("option '%s' comes after the command", "--dry-run");
 	return RUN;
 }
 
@@ -464,7 +485,8 @@ static int batch_send(struct cli *cli)
 	if (verb_call(cli, "Batch", json_pack("{s:o}", "commands", calls), &reply, &e))
 		return batch_fail(cli, &e);
 	json_array_foreach (json_object_get(reply, "names"), i, name) {
-		printf("%s\n", json_string_value(name));
+		if (!cli->dry)
+			printf("%s\n", json_string_value(name));
 	}
 	die_notes(reply);
 	json_decref(reply);
@@ -521,6 +543,16 @@ int verb_main(const struct verb *verbs, size_t n, const char *about, int argc, c
 	return die_flush(dispatch(&p, argc, argv));
 }
 
+static void print_plan(const json_t *reply)
+{
+	json_t *line;
+	size_t i;
+
+	json_array_foreach (json_object_get(reply, "plan"), i, line) {
+		printf("%s\n", json_string_value(line));
+	}
+}
+
 int verb_call(const struct cli *cli, const char *method, json_t *params, json_t **ret, struct err *e)
 {
 	struct client *c = NULL;
@@ -532,10 +564,14 @@ int verb_call(const struct cli *cli, const char *method, json_t *params, json_t 
 		*ret = json_object();
 		return 0;
 	}
+	if (cli->dry)
+		json_object_set_new(params, "dryrun", json_true());
 	rc = params ? client_open(cli->socket, &c, e) : err_nomem(e);
 
 	if (!rc)
 		rc = client_call(c, method, params, ret, e);
+	if (!rc && cli->dry)
+		print_plan(*ret);
 	client_close(c);
 	json_decref(params);
 	return rc;

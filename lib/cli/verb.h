@@ -17,7 +17,10 @@ struct words;
 /* Offers what may stand somewhere on an unfinished command line, see complete.h. */
 typedef void words_fn(struct words *w);
 
-/* One option of a verb. -h, --help is everywhere and in no table. */
+/*
+ * One option of a verb. In no table are -h, --help, which is everywhere, and --dry-run, which is at every
+ * verb that changes something.
+ */
 struct flag {
 	char letter;
 	const char *name;  /* long option */
@@ -41,13 +44,20 @@ struct verb {
 	int least, most;              /* how many operands; most -1: any number */
 	words_fn *words;              /* what the operands may be; NULL: cannot be told */
 	bool batch;                   /* may be a line of a batch */
+	bool changes;                 /* changes something; what may be in a batch does, too */
 	int (*run)(struct cli *cli);  /* exit status */
 };
+
+static inline bool verb_changes(const struct verb *verb)
+{
+	return verb->changes || verb->batch;
+}
 
 struct cli {
 	const struct verb *verb;
 	const char *socket; /* --socket, or NULL */
 	const char *file;   /* -b, or NULL */
+	bool dry;           /* --dry-run: calls only ask what would be done, and that is printed */
 	json_t *batch;      /* where calls are gathered that are made as one; NULL: they are made at once */
 	unsigned line;      /* of the file */
 	const char *value[128]; /* by option letter: NULL not given, "" for a switch */
@@ -68,7 +78,7 @@ int verb_usage(const struct cli *cli, const char *fmt, ...) __attribute__((forma
 
 /*
  * One call over a connection of its own; takes over params. *ret: the reply (caller json_decref). In a batch
- * the call is only noted, and the reply is empty.
+ * the call is only noted, and the reply is empty. In a dry run what would be done is printed.
  */
 int verb_call(const struct cli *cli, const char *method, json_t *params, json_t **ret, struct err *e);
 

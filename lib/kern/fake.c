@@ -402,6 +402,26 @@ static int fake_arp(struct kernel *k, int ifindex, struct arp *ret, struct err *
 	return 0;
 }
 
+/* Its links have no addresses. */
+static int fake_iso(struct kernel *k, const struct node *n, bool up, struct iso_set *want,
+		    struct iso_set *have, struct err *e)
+{
+	const struct node *now = find(fake_of(k), n->n);
+
+	(void)e;
+	isolate_set(NULL, 0, NULL, 0, up, want);
+	*have = now && now->iso != ISO_OFF ? *want : (struct iso_set){0};
+	return 0;
+}
+
+static int fake_means(struct kernel *k, struct means *ret, struct err *e)
+{
+	(void)k;
+	(void)e;
+	*ret = (struct means){.dummy = true, .fq_codel = true, .live_rename = true};
+	return 0;
+}
+
 static void fake_free(struct kernel *k)
 {
 	struct fake *f = fake_of(k);
@@ -431,6 +451,8 @@ static const struct kernel_ops fake_ops = {
 	.steers = fake_steers,
 	.isolated = fake_isolated,
 	.arp = fake_arp,
+	.iso = fake_iso,
+	.means = fake_means,
 	.free = fake_free,
 };
 

@@ -213,23 +213,28 @@ static int have_set(struct nl_sock *sk, uint32_t n, struct iso_set *ret, bool *r
 	return rc;
 }
 
-static int want_set(struct nl_sock *sk, int ifindex, int parent, struct iso_set *ret)
+/* ifindex 0: of a link that is not there, and has no addresses. */
+static int want_set_when(struct nl_sock *sk, int ifindex, int parent, bool up, struct iso_set *ret)
 {
 	struct iso_set seen = {0};
-	struct link_view v;
-	struct extack x;
-	int rc = link_get(sk, ifindex, NULL, &v, &x);
+	int rc = ifindex ? read_addrs(sk, ifindex, &seen) : 0;
 
-	if (rc == 0)
-		rc = read_addrs(sk, ifindex, &seen);
 	if (rc == 0)
 		rc = read_gates(sk, ifindex, &seen);
 	if (rc == 0)
 		rc = read_gates(sk, parent, &seen);
 	if (rc == 0)
-		isolate_set(seen.from, seen.from_count, seen.routes, seen.route_count, v.sys.flags & IFF_UP,
-			    ret);
+		isolate_set(seen.from, seen.from_count, seen.routes, seen.route_count, up, ret);
 	return rc;
+}
+
+static int want_set(struct nl_sock *sk, int ifindex, int parent, struct iso_set *ret)
+{
+	struct link_view v;
+	struct extack x;
+	int rc = link_get(sk, ifindex, NULL, &v, &x);
+
+	return rc ? rc : want_set_when(sk, ifindex, parent, v.sys.flags & IFF_UP, ret);
 }
 
 int isolate_observe(struct real *r, struct node *ret, struct extack *x)
@@ -396,6 +401,30 @@ static int cannot_read(struct act *a, int rc)
 	return act_fail(a, rc, NULL);
 }
 
+static int refuse_foreign(const struct node *n, struct err *e)
+{
+	return err_user(e, -EBUSY, n->port.name,
+			"cannot isolate it: routing table %u is used by others (see 'ip rule' and 'ip route "
+			"show table %u'): remove that, or make the VNIC anew",
+			isolate_table(n->n), isolate_table(n->n));
+}
+
+int real_iso(struct kernel *k, const struct node *n, bool up, struct iso_set *want, struct iso_set *have,
+	     struct err *e)
+{
+	struct nl_sock *sk = real_of(k)->rt;
+	bool foreign;
+	int ifindex = n->port.zone[0] ? 0 : n->port.ifindex;
+	int parent = n->parent.ifindex > 0 ? n->parent.ifindex : 0;
+	int rc = have_set(sk, n->n, have, &foreign);
+
+	if (rc == 0 && foreign && n->iso == ISO_OFF)
+		return refuse_foreign(n, e);
+	if (rc == 0)
+		rc = want_set_when(sk, ifindex, parent, up, want);
+	return rc ? real_fail(rc, n->port.name, &(struct extack){}, e) : 0;
+}
+
 int iso_set(struct act *a)
 {
 	struct iso_set want, have;
@@ -411,11 +440,7 @@ int iso_set(struct act *a)
 	if (rc)
 		return cannot_read(a, rc);
 	if (foreign && a->op->from.iso == ISO_OFF)
-		return err_user(
-			a->e, -EBUSY, a->port->name,
-			"cannot isolate it: routing table %u is used by others (see 'ip rule' and 'ip route "
-			"show table %u'): remove that, or make the VNIC anew",
-			isolate_table(a->node->n), isolate_table(a->node->n));
+		return refuse_foreign(a->node, a->e);
 	rc = add_missing(a, ifindex, &want, &have);
 	return rc ? rc : drop_others(a, &want, &have);
 }

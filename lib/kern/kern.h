@@ -8,6 +8,7 @@
 #include "lib/base/err.h"
 #include "lib/model/link.h"
 #include "lib/model/op.h"
+#include "lib/model/say.h"
 #include "lib/model/stats.h"
 
 #include <stdint.h>
@@ -57,6 +58,14 @@ struct kernel_ops {
 	/* How a link of the own namespace answers and asks by ARP; ifindex 0: a new one. */
 	int (*arp)(struct kernel *k, int ifindex, struct arp *ret, struct err *e);
 	/*
+	 * The rules and routes that isolation of n would need now, were it up or down, and those that are
+	 * there. Refused as OP_ISO_SET would be.
+	 */
+	int (*iso)(struct kernel *k, const struct node *n, bool up, struct iso_set *want,
+		   struct iso_set *have, struct err *e);
+	/* What the kernel has; found out once. */
+	int (*means)(struct kernel *k, struct means *ret, struct err *e);
+	/*
 	 * on: many questions about the own namespace follow: it is read once, and answers come from there
 	 * until the next modifying act, or until off. NULL where asking costs nothing.
 	 */
@@ -70,6 +79,9 @@ struct kernel_ops {
 struct kernel {
 	const struct kernel_ops *ops;
 	unsigned long acts; /* modifying acts so far: netlink NEW/DEL/SET, sysfs/procfs writes, bpf updates */
+	/* Not NULL: a dry run. Whoever carries out operations tells them here instead. */
+	int (*tell)(const struct op *op, void *arg, struct err *e);
+	void *tell_arg;
 };
 
 struct kern_config {

@@ -26,6 +26,8 @@ struct real {
 	bool hears_routes;
 	unsigned no_leaf; /* kinds of leaf, one bit each, that the kernel has not */
 	double tick_ns;   /* of tc's buckets */
+	bool tried;       /* means is known */
+	struct means means;
 	char uuid[UUID_MAX];
 };
 
@@ -120,6 +122,8 @@ int iso_set(struct act *a);
 int iso_del(struct act *a);
 /* Fills ret->iso; its link has been seen. */
 int isolate_observe(struct real *r, struct node *ret, struct extack *x);
+int real_iso(struct kernel *k, const struct node *n, bool up, struct iso_set *want, struct iso_set *have,
+	     struct err *e);
 int real_arp(struct kernel *k, int ifindex, struct arp *ret, struct err *e);
 int real_isolated(struct kernel *k, int (*cb)(uint32_t n, void *arg), void *arg, struct err *e);
 /* Whom a notification of a route or rule concerns (see kern_event), if any VNIC can be. */
@@ -145,6 +149,8 @@ int real_speed(struct kernel *k, int ifindex, uint64_t *bps, int *duplex);
 int real_marked(struct kernel *k, const char *const *zones,
 		int (*cb)(const struct port *port, uint32_t n, enum link_class class, void *arg), void *arg,
 		struct err *e);
+/* means.c */
+int real_means(struct kernel *k, struct means *ret, struct err *e);
 /* view.c */
 void real_survey(struct kernel *k, bool on);
 /* events.c */

@@ -18,12 +18,7 @@
 #include <time.h>
 
 #define CAP_ID        (TREE_MAJOR | TREE_CAP)
-#define DIRECT_QLEN   1000 /* frames that come between root and class; their device's own default may be 32 */
 #define DRAIN_STEP_NS 500000
-
-#define CODEL_FLOWS       128 /* 9 KB; the 1024 of its default take 70 */
-#define CODEL_TARGET_US   5000
-#define CODEL_INTERVAL_US 100000
 
 struct place;
 static int put_tbf(struct nl_msg *msg, const struct place *p);
@@ -129,7 +124,7 @@ static int put_root(struct nl_msg *msg)
 	struct nlattr *nest = nla_nest_start(msg, TCA_OPTIONS);
 
 	NLA_PUT(msg, TCA_HTB_INIT, sizeof(glob), &glob);
-	NLA_PUT_U32(msg, TCA_HTB_DIRECT_QLEN, DIRECT_QLEN);
+	NLA_PUT_U32(msg, TCA_HTB_DIRECT_QLEN, TREE_DIRECT_QLEN);
 	nla_nest_end(msg, nest);
 	return 0;
 
@@ -188,31 +183,17 @@ static int put_bfifo(struct nl_msg *msg, const struct place *p)
 }
 
 /*
- * How long a flow's frames may wait before CoDel drops: two frames' time at least. Where the least queue
- * holds less than its usual time, that of the smallest cap, since the leaf is not told of each change of a
- * cap.
- */
-static uint32_t codel_target(const struct place *p)
-{
-	bool least = p->shape->limit == shape_for(BW_MIN, p->mtu).limit;
-	uint64_t us = 2 * 8000000 * (uint64_t)(p->mtu + 14) / (least ? BW_MIN : p->shape->rate);
-
-	return us > CODEL_TARGET_US ? (uint32_t)us : CODEL_TARGET_US;
-}
-
-/*
  * Bounded by the memory that frames take, which is never less than their bytes. Frames are dropped one at a
  * time: half a flow's queue at once would leave the class idle.
  */
 static int put_fq_codel(struct nl_msg *msg, const struct place *p)
 {
-	uint32_t target = codel_target(p);
+	struct codel codel = codel_for(p->shape, p->mtu);
 	struct nlattr *nest = nla_nest_start(msg, TCA_OPTIONS);
 
 	NLA_PUT_U32(msg, TCA_FQ_CODEL_MEMORY_LIMIT, p->shape->limit);
-	NLA_PUT_U32(msg, TCA_FQ_CODEL_TARGET, target);
-	NLA_PUT_U32(msg, TCA_FQ_CODEL_INTERVAL,
-		    2 * target > CODEL_INTERVAL_US ? 2 * target : CODEL_INTERVAL_US);
+	NLA_PUT_U32(msg, TCA_FQ_CODEL_TARGET, codel.target_us);
+	NLA_PUT_U32(msg, TCA_FQ_CODEL_INTERVAL, codel.interval_us);
 	NLA_PUT_U32(msg, TCA_FQ_CODEL_DROP_BATCH_SIZE, 1);
 	if (p->fresh)
 		NLA_PUT_U32(msg, TCA_FQ_CODEL_FLOWS, CODEL_FLOWS);

@@ -13,6 +13,9 @@
 #define USUAL_FRAME   1514u
 #define LIMIT_FRAMES  10u
 
+#define CODEL_TARGET_US   5000u
+#define CODEL_INTERVAL_US 100000u
+
 static const char *const class_names[] = {
 	[CLASS_VNIC] = "vnic",
 	[CLASS_ETHERSTUB] = "etherstub",
@@ -86,6 +89,20 @@ struct shape shape_for(uint64_t rate, uint32_t mtu)
 		.segment = rate <= SEGMENT_UP_TO,
 		.seg_burst = rate <= SEGMENT_UP_TO ? (uint32_t)(2 * frame) : 0,
 	};
+}
+
+/*
+ * Two frames' time at least. Where the least queue holds less than its usual time, that of the smallest cap,
+ * since the leaf is not told of each change of a cap.
+ */
+struct codel codel_for(const struct shape *s, uint32_t mtu)
+{
+	bool least = s->limit == shape_for(BW_MIN, mtu).limit;
+	uint64_t us = 2 * 8000000 * (uint64_t)(mtu + ETH_HEADER) / (least ? BW_MIN : s->rate);
+	uint32_t target = us > CODEL_TARGET_US ? (uint32_t)us : CODEL_TARGET_US;
+
+	return (struct codel){.target_us = target,
+			      .interval_us = 2 * target > CODEL_INTERVAL_US ? 2 * target : CODEL_INTERVAL_US};
 }
 
 bool shape_equal(const struct shape *a, const struct shape *b)

@@ -13,12 +13,15 @@
 #include <stdint.h>
 
 #define ZONE_MAX        256
-#define TREE_MAJOR      0x7fd00000u            /* our tc handles are 7fd0:x */
-#define TREE_CAP        1u                     /* minor of the class that carries a link's cap */
-#define TREE_LEAF_MAJOR 0x7fd10000u            /* handle of the leaf qdisc under it */
-#define RATE_OPEN       UINT64_C(400000000000) /* an open class: no limit in practice */
-#define GROUP_LIVE      0x766e6963u            /* IFLA_GROUP of every link of ours ("vnic") */
-#define GROUP_DOOMED    0x766e6964u
+#define TREE_MAJOR      0x7fd00000u /* our tc handles are 7fd0:x */
+#define TREE_CAP        1u          /* minor of the class that carries a link's cap */
+#define TREE_LEAF_MAJOR 0x7fd10000u /* handle of the leaf qdisc under it */
+#define TREE_DIRECT_QLEN \
+	1000u             /* frames that come between root and class; their device's own default may be 32 */
+#define CODEL_FLOWS  128u /* 9 KB; the 1024 of its default take 70 */
+#define RATE_OPEN    UINT64_C(400000000000) /* an open class: no limit in practice */
+#define GROUP_LIVE   0x766e6963u            /* IFLA_GROUP of every link of ours ("vnic") */
+#define GROUP_DOOMED 0x766e6964u
 
 /* CLASS_VLAN: a VLAN link of ours on a VNIC's parent, for all VNICs of one VID there. */
 enum link_class { CLASS_VNIC, CLASS_ETHERSTUB, CLASS_VLAN, CLASS_IFB, CLASS_OTHER };
@@ -115,6 +118,11 @@ void node_interim_name(uint32_t n, char name[IFNAMSIZ]);
 uint32_t bc_queue_for(unsigned vnics);
 /* The one place where a rate becomes HTB and leaf parameters (DESIGN 6). mtu: of the link, in bytes. */
 struct shape shape_for(uint64_t rate, uint32_t mtu);
+/* How long a flow's frames may wait in a leaf before CoDel drops. */
+struct codel {
+	uint32_t target_us, interval_us;
+};
+struct codel codel_for(const struct shape *s, uint32_t mtu);
 bool shape_equal(const struct shape *a, const struct shape *b);
 bool tree_equal(const struct tree *a, const struct tree *b);
 /* True when every wanted thing is as seen; ifindexes are not compared. */

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The only vocabulary for change: named operations, each with its effect on a node, its inverse and the ip/tc
- * text a person would type. Pure: what an operation does to a kernel is in lib/kern.
+ * The only vocabulary for change: named operations, each with its effect on a node and its inverse. Pure:
+ * what an operation does to a kernel is in lib/kern, how a person would type it in say.h.
  */
 #pragma once
 
 #include "lib/model/node.h"
-
-#include <stdio.h>
 
 enum op_kind {
 	OP_LINK_ADD, /* create the link (down, with MAC, MTU, group) in its zone */
@@ -85,8 +83,6 @@ const char *op_name(enum op_kind kind);
 void op_effect(const struct op *op, struct node *n);
 /* The operation that takes op back; false when there is nothing to take back (DRAIN, MARK). */
 bool op_inverse(const struct op *op, struct op *ret);
-/* The ip/tc command, or "# bpf: ..." where none exists. No newline. */
-void op_text(const struct op *op, FILE *out);
 
 /* The tree (TX or RX) an operation on ON_LINK or ON_IFB is about. */
 struct tree *op_tree(struct node *n, enum op_on on);

@@ -30,7 +30,7 @@ vnics() { for ((i = $1; i <= $2; i++)); do echo "create-vnic -l eth0 -d vnic$i";
 @test "what finds it full is in the parent's IDROPS" {
 	local before after
 
-	[[ -z ${SLOW_BUILD:-} ]] || skip "the sanitizers' build of the measuring tools is too slow for a flood"
+	vt_floods || skip "$VT_NO_FLOOD"
 	adm -b - <<<"$(vnics 1 60 | sed 's/ -d / /')" 2>/dev/null
 	before=$(adm show-link -s -j eth0 | jq .idrops)
 	in_ns p "$TOOLS/flood" --dev peer0 --seconds 1 >"$VT_DIR/flood"

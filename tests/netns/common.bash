@@ -73,6 +73,16 @@ echo "$qdiscs" | while read -r _ kind handle _ dev _; do
 	esac
 done'
 
+# Programs on a device's two hooks, by tcx or as filters of a clsact: hooks NS DEV
+hooks() {
+	local side tcx
+
+	for side in ingress egress; do
+		tcx=$(in_ns "$1" "$TOOLS/hooks" --dev "$2" | sed -n "s/^tcx_$side //p")
+		printf '%s %d ' "$side" $((tcx + $(in_ns "$1" tc filter show dev "$2" "$side" 2>/dev/null | grep -c ' bpf .* handle ')))
+	done
+}
+
 look_at() { nsenter --net="/run/netns/$VT$1" sh -c "$LOOK" sh "$TOOLS/hooks" </dev/null | sed -E "s/^/$1: /"; }
 
 # The steering entries: MAC, ifb by name, open or not
@@ -317,11 +327,15 @@ measured() {
 }
 
 # streams SECONDS 'NAME FROM TO ADDRESS PORT KIND CAP'...: TCP at the same time; each as layer-2 rate over its cap, which
-# must be $LEAST at least.
+# must be $LEAST at least. A slow machine does one after the other.
 streams() {
 	local seconds=$1 name from to address port kind cap pids=() one
 
 	shift
+	if [[ -n ${VNICD_TEST_SLOW:-} && $# -gt 1 && -z ${TOGETHER:-} ]]; then
+		for one; do streams "$seconds" "$one"; done
+		return
+	fi
 	for one; do
 		read -r name from to address port kind cap <<<"$one"
 		serve "$to" "$VT_DIR/stream.$name" "$port"

@@ -67,7 +67,7 @@ verbs() { adm help | sed -n 's/^  \([a-z][a-z-]*\).*/\1/p'; }
 
 	while read -r verb; do
 		[[ $verb != help ]] || continue
-		mapfile -t options < <(adm help "$verb" | sed -n 's/^  \(-[a-zA-Z]\), \(--[a-z-]*\).*/\1\n\2/p' | grep -vx -- -h)
+		mapfile -t options < <(adm help "$verb" | sed -n 's/^      \(--[a-z-]*\).*/\1/p; s/^  \(-[a-zA-Z]\), \(--[a-z-]*\).*/\1\n\2/p' | grep -vx -- -h)
 		offers "$verb -" "${options[@]}"
 	done < <(verbs)
 	offers '-' -b -h --batch --socket --version --help
@@ -78,6 +78,7 @@ verbs() { adm help | sed -n 's/^  \([a-z][a-z-]*\).*/\1/p'; }
 	offers 'show-vnic -l eth0 -j -o link --' --persistent --parsable --help
 	offers 'show-vnic -jPolink --' --link --parsable --help
 	offers 'set-linkprop -p maxbw=1M --p' --prop
+	offers 'delete-vnic --dry-run --' --help
 	offers 'create-vnic ' -l
 	offers 'create-vnic -l eth0 '
 	offers 'set-linkprop ' -p vnic1 vnic2 stub0
@@ -139,7 +140,7 @@ verbs() { adm help | sed -n 's/^  \([a-z][a-z-]*\).*/\1/p'; }
 	touch batch.one batch.two
 	offers '-b batch.' batch.one batch.two
 	offers '--batch batch.o' batch.one
-	offers '--batch batch.one '
+	offers '--batch batch.one ' --dry-run
 }
 
 @test "without vnicd: no names, no message, the rest as before" {

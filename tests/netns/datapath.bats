@@ -19,10 +19,10 @@ setup() {
 }
 teardown() {
 	adm delete-vnic vnic1 2>/dev/null || true
+	adm delete-vnic vnic2 2>/dev/null || true
 	vt_zone_del z1
 }
 
-hooks() { in_ns "$1" "$TOOLS/hooks" --dev "$2" | tr '\n' ' '; }
 # The sum of a class's bytes: sent NS DEV
 sent() { in_ns "$1" tc -s class show dev "$2" | awk '/^class htb 7fd0:1 / { found = 1 } found && /Sent/ { print $2; exit }'; }
 ifb() { in_ns h ip -o link show type ifb | sed -E 's/^[0-9]+: ([^:@]+).*/\1/'; }
@@ -34,28 +34,28 @@ ifb() { in_ns h ip -o link show type ifb | sed -E 's/^[0-9]+: ([^:@]+).*/\1/'; }
 	in_ns h ip link add mv0 link eth0 netns "${VT}z1" type macvlan mode bridge
 	in_ns z1 ip link set mv0 up
 	same "qdiscs, hooks and filters" "$(bare mv0)" "$(bare vnic1)"
-	[[ $(hooks h eth0) == "tcx_ingress 0 tcx_egress 0 " ]]
+	[[ $(hooks h eth0) == "ingress 0 egress 0 " ]]
 	adm create-vnic -l eth0 -p maxbw=10M vnic2 2>/dev/null
 	same "beside a capped one" "$(bare mv0)" "$(bare vnic1)"
 	adm delete-vnic vnic2
 }
 
 @test "the hook comes with the first capped VNIC of a parent and goes with the last" {
-	[[ $(hooks h eth0) == "tcx_ingress 0 tcx_egress 0 " && $(pins) == "pin steer" ]]
+	[[ $(hooks h eth0) == "ingress 0 egress 0 " && $(pins) == "pin steer" ]]
 	adm create-vnic -l eth0 -p maxbw=10M vnic2 2>/dev/null
-	[[ $(hooks h eth0) == "tcx_ingress 1 tcx_egress 0 " ]]
+	[[ $(hooks h eth0) == "ingress 1 egress 0 " ]]
 	adm set-linkprop -p maxbw=10M vnic1
 	adm delete-vnic vnic2
-	[[ $(hooks h eth0) == "tcx_ingress 1 tcx_egress 0 " ]]
+	[[ $(hooks h eth0) == "ingress 1 egress 0 " ]]
 	# Only the way out is capped: nothing has to be steered.
 	adm set-linkprop -p maxbw-rx=none vnic1
-	[[ $(hooks h eth0) == "tcx_ingress 0 tcx_egress 0 " ]]
+	[[ $(hooks h eth0) == "ingress 0 egress 0 " ]]
 	adm reset-linkprop -p maxbw-rx vnic1
-	[[ $(hooks h eth0) == "tcx_ingress 1 tcx_egress 0 " ]]
+	[[ $(hooks h eth0) == "ingress 1 egress 0 " ]]
 	adm set-linkprop -p maxbw=blocked vnic1
-	[[ $(hooks h eth0) == "tcx_ingress 0 tcx_egress 0 " ]]
+	[[ $(hooks h eth0) == "ingress 0 egress 0 " ]]
 	adm reset-linkprop -p maxbw vnic1
-	[[ $(hooks h eth0) == "tcx_ingress 0 tcx_egress 0 " && $(pins) == "pin steer" ]]
+	[[ $(hooks h eth0) == "ingress 0 egress 0 " && $(pins) == "pin steer" ]]
 }
 
 # --- whose is it ----------------------------------------------------------------------------------------------------------
@@ -144,7 +144,8 @@ identity() {
 	in_ns z1 ip -o link show vnic1 | cut -d' ' -f1
 	in_ns h ip -o link show type ifb | cut -d' ' -f1
 	steered
-	in_ns h bpftool -j link show pinned "$(find "$VT_DIR/bpf" -name 'hook-*')" 2>/dev/null | jq -c '.id, .prog_id'
+	in_ns h tc filter show dev eth0 ingress 2>/dev/null | grep -o ' id [0-9]*' || in_ns h bpftool -j link show pinned \
+		"$(find "$VT_DIR/bpf" -name 'hook-*')" | jq -c '.id, .prog_id'
 }
 
 @test "a cap is changed in place: 20 changes delete no qdisc, class counters go on, ifindexes stay" {

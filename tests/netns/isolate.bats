@@ -101,9 +101,9 @@ between() {
 	until_is 2 eval 'routes | grep -c "default via .*99.* dev vnic1"'
 	in_ns h ip route del default
 	until_is 1 eval 'routes | grep -c "default via"'
-	in_ns h ip link set vnic1 name other1
+	vt_rename h vnic1 other1
 	until_is other1 eval 'routes | sed -n "s/.*10.99.0.0.24 dev \([^ ]*\).*/\1/p"'
-	in_ns h ip link set other1 name vnic1
+	vt_rename h other1 vnic1
 	# Down, nothing goes around it.
 	in_ns h ip link set vnic1 down
 	until_is 2 eval 'routes | wc -l'

@@ -161,7 +161,7 @@ teardown() { delete_all; }
 	in_ns h ip link add newbr0 type bridge
 	until_is bridge link newbr0 class
 	until_is down link newbr0 state
-	in_ns h ip link set newbr0 name newbr1
+	vt_rename h newbr0 newbr1
 	until_is bridge link newbr1 class
 	refused 1 "newbr0: no such link: did you mean newbr1?" show-link newbr0
 	in_ns h ip link del newbr1

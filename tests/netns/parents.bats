@@ -18,7 +18,7 @@ setup() { : >"$VT_DIR/log"; }
 teardown() {
 	delete_all
 	in_ns z2 ip link del eth0 2>/dev/null || true
-	in_ns h ip link show eth0 >/dev/null 2>&1 || in_ns h ip link set eth9 name eth0 2>/dev/null || wire_again
+	in_ns h ip link show eth0 >/dev/null 2>&1 || vt_rename h eth9 eth0 2>/dev/null || wire_again
 }
 
 # shellcheck disable=SC2120 # by one of its callers
@@ -142,7 +142,7 @@ no_steering() {
 	three
 	before=$(whole)
 	index=$(vnic vnic1 ifindex)
-	in_ns h ip link set eth0 name eth9
+	vt_rename h eth0 eth9
 	until_is eth9 vnic vnic1 over
 	is eth9 "$(vnic vnic2 over)"
 	in_ns h ip link add eth0 type bridge
@@ -152,7 +152,7 @@ no_steering() {
 	is 'up up up' "$(states_of)"
 	good set-linkprop -p maxbw=10M vnic1
 	in_ns h ip link del eth0
-	in_ns h ip link set eth9 name eth0
+	vt_rename h eth9 eth0
 	until_is eth0 vnic vnic1 over
 	until_whole "$before"
 	is "$index" "$(vnic vnic1 ifindex)"
@@ -165,7 +165,7 @@ no_steering() {
 	before=$(whole)
 	index=$(vnic vnic1 ifindex)
 	vt_daemon_stop
-	in_ns h ip link set eth0 name eth9
+	vt_rename h eth0 eth9
 	: >"$VT_DIR/log"
 	vt_daemon
 	is 'up up up' "$(states_of)"
@@ -173,7 +173,7 @@ no_steering() {
 	is "$index" "$(vnic vnic1 ifindex)"
 	grep -q 'with 0 modifying acts' "$VT_DIR/log"
 	vt_daemon_kill9
-	in_ns h ip link set eth9 name eth0
+	vt_rename h eth9 eth0
 	vt_daemon
 	until_is eth0 vnic vnic1 over
 	until_whole "$before"

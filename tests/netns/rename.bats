@@ -164,7 +164,7 @@ isolation() { { in_ns h ip rule; in_ns h ip -6 rule; in_ns h ip route show table
 @test "a name that its user gave in a zone stays; ours is another" {
 	adm create-vnic -l eth0 -p "maxbw=10M,zone=${VT}z1" vnic1
 	in_ns z1 ip link set vnic1 down
-	in_ns z1 ip link set vnic1 name lan0
+	vt_rename z1 vnic1 lan0
 	in_ns z1 ip link set lan0 up
 	run -0 adm rename-link vnic1 web0
 	[[ $output == 'vnicadm: note: its user calls it lan0, and will go on to' ]] || complain "$output"
@@ -176,7 +176,7 @@ isolation() { { in_ns h ip rule; in_ns h ip -6 rule; in_ns h ip route show table
 
 @test "one that waits for its parent is renamed, and comes back under its new name" {
 	adm create-vnic -l eth0 -m $MAC -p maxbw=10M vnic1 2>/dev/null
-	in_ns h ip link set eth0 name wan0
+	vt_rename h eth0 wan0
 	in_ns h ip link set wan0 netns "$VT"p name other
 	vt_until 30 eval '[[ $(adm show-link -o state vnic1 | tail -1) == waiting ]]'
 	adm rename-link vnic1 web0 2>/dev/null

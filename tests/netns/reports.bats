@@ -164,9 +164,9 @@ changes() {
 	local i worst pids=()
 
 	adm set-linkprop -p "maxbw=$1" live1
-	watch out p peer0 20
+	watch out p peer0 20 --first 100
 	pids+=("$VT_PID")
-	watch in z1 live1 20
+	watch in z1 live1 20 --first 100
 	pids+=("$VT_PID")
 	vt_bg in_ns_to "$VT_DIR/flood" z1 "$TOOLS/flood" --dev live1 --mac 02:00:5e:00:00:02 --rate 400M --seconds 20
 	local out=$VT_PID

@@ -55,7 +55,7 @@ dumps() { grep -cE 'nlmsg_type=0x(12|1e|26|5e) .*flags=[^,]*0x300' "$VT_DIR/trac
 
 @test "scale: $COUNT VNICs made, shown, adopted and deleted, beside ip and tc" {
 	slow=1
-	[[ -z ${SLOW_BUILD:-} ]] || slow=10
+	[[ -z ${SLOW_BUILD:-}${VNICD_TEST_SLOW:-} ]] || slow=10
 	hand=$(took by_hand)
 	dump=$(took in_ns s ip -j -d link)
 	made=$(took adm -b "$VT_DIR/batch")

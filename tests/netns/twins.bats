@@ -95,7 +95,7 @@ refused() {
 	for pair in "z1 v1 v2" "z2 v2 v1"; do
 		read -r zone from to <<<"$pair"
 		in_ns "$zone" ip link set "$from" down
-		in_ns "$zone" ip link set "$from" name "$to"
+		vt_rename "$zone" "$from" "$to"
 	done
 	adm set-linkprop -p maxbw=11M v1
 	adm set-linkprop -p maxbw=21M v2

@@ -105,7 +105,7 @@ use_everything() {
 	printf '%s\n' 'rename-link b1 b9' 'set-linkprop -p maxbw=7M b9' 'delete-vnic b2' 'set-linkprop -t -p maxbw=none m1' | adm -b -
 	in_ns h ip link set m1 netns "${VT}z1" up
 	until_is "${VT}z1" vnic m1 zone
-	in_ns z1 ip link set b9 name tenant0
+	vt_rename z1 b9 tenant0
 	in_ns z1 tc qdisc del dev s2 root
 	in_ns h tc qdisc del dev i1 root
 	in_ns h ip link set i1 alias ''

@@ -149,3 +149,12 @@ both_ways() {
 	adm reset --yes
 	same 'reset' "$before" "$(dump remade)"
 }
+
+@test "vlan: a dry run tells the VLAN link, too, and makes none" {
+	need_vlans
+	before=$(dump)
+	good create-vnic -l eth0 -v 100 -n v0
+	matches '^ip link add name eth0.100 link eth0 mtu 1500 group [0-9]+ type vlan id 100$' "$(head -n 1 <<<"$output")"
+	matches 'ip link add name v0 link eth0.100 address ' "$output"
+	same 'dry' "$before" "$(dump)"
+}
