@@ -22,8 +22,11 @@ vlans() {
 	in_ns h ip -j -d link |
 		jq -r '.[] | select(.linkinfo.info_kind == "vlan") | "\(.ifname) \(.link) \(.linkinfo.info_data.id)"' | xargs
 }
-# But for the numbers of a link that was made again
-whole() { dump remade | sed -E 's/(link eth0.100) [0-9]+/\1/; s/hook-[0-9]+/hook-N/'; }
+# A VLAN link that was made again has another number, and so has its hook.
+remade() {
+	sed -E 's/(link [^ ]+) [0-9]+ (.* (macvlan|vlan|dummy) )/\1 \2/; s/hook-[0-9]+/hook-N/
+		s/(link [^ ]+) [0-9]+ (.*ether) [^ ]+ (.* bridge )/\1 \2 \3/'
+}
 row() { adm show-vnic -o link,over,vid,mtu,state "$1" | tail -n +2 | xargs; }
 # shellcheck disable=SC2120 # by one of its callers
 wire_again() {
@@ -126,10 +129,10 @@ both_ways() {
 @test "vlan: its link deleted by others is made again, and the VNICs on it with it" {
 	need_vlans
 	made create-vnic -l eth0 -v 100 -p maxbw=10M v0
-	whole=$(whole)
+	whole=$(dump remade)
 	in_ns h ip link del eth0.100
 	until_is 'v0 eth0 100 1500 up' row v0
-	until_is "$whole" whole
+	until_is "$whole" dump remade
 }
 
 @test "vlan: kill -9 and failures at every step" {
@@ -153,7 +156,7 @@ both_ways() {
 @test "vlan: a dry run tells the VLAN link, too, and makes none" {
 	need_vlans
 	before=$(dump)
-	good create-vnic -l eth0 -v 100 -n v0
+	good create-vnic -l eth0 -v 100 --dry-run v0
 	matches '^ip link add name eth0.100 link eth0 mtu 1500 group [0-9]+ type vlan id 100$' "$(head -n 1 <<<"$output")"
 	matches 'ip link add name v0 link eth0.100 address ' "$output"
 	same 'dry' "$before" "$(dump)"
