@@ -17,7 +17,11 @@
 /* So long after the first notification of several: a parent that goes takes its VNICs along, and tells it
  * last. */
 #define GATHER_US 10000
-/* A link that is moved should have been told of in its new namespace by then. */
+/*
+ * A link that is moved is told of in its new namespace, but not where that has no number here: it is looked
+ * for, later and later, and by the last of these times it should have been found.
+ */
+#define LOOK_US   5000
 #define ARRIVE_US 500000
 
 static void touched(struct daemon *d, struct vlink *v, bool foreign)
@@ -46,14 +50,33 @@ static int on_wait_over(sd_event_source *source, uint64_t usec, void *arg)
 	return 0;
 }
 
+static int on_look(sd_event_source *source, uint64_t usec, void *arg);
+
+static void look_for(struct daemon *d, struct vlink *v, uint64_t us)
+{
+	v->look_us = us;
+	sd_event_add_time_relative(d->event, &v->repair_timer, CLOCK_MONOTONIC, us, 0, on_look, v);
+}
+
+static int on_look(sd_event_source *source, uint64_t usec, void *arg)
+{
+	struct vlink *v = arg;
+	struct daemon *d = v->owner;
+
+	if (v->look_us >= ARRIVE_US || observe_locate(d, v))
+		return on_wait_over(source, usec, v);
+	v->repair_timer = sd_event_source_disable_unref(v->repair_timer);
+	look_for(d, v, 2 * v->look_us);
+	return 0;
+}
+
 static void leaving(struct daemon *d, struct vlink *v)
 {
 	if (v->repair_timer)
 		return;
 	v->owner = d;
 	v->leaving = true;
-	sd_event_add_time_relative(d->event, &v->repair_timer, CLOCK_MONOTONIC, ARRIVE_US, 0, on_wait_over,
-				   v);
+	look_for(d, v, LOOK_US);
 }
 
 static void give_up(struct vlink *v, const char *what)

@@ -46,8 +46,9 @@ struct vlink {
 		int nsid, ifindex;
 	} at; /* where it was seen last; nsid OWN_NS: in the own namespace; ifindex 0: nowhere */
 
-	bool unkept;  /* that is to be noted in the store */
-	bool leaving; /* on its way to another namespace */
+	bool unkept;      /* that is to be noted in the store */
+	bool leaving;     /* on its way to another namespace */
+	uint64_t look_us; /* so long after it was last looked for there */
 	uint64_t
 		announce; /* until then (CLOCK_MONOTONIC, us) its new addresses are told: it was made again */
 	bool rules;       /* others changed its rules or routes of isolation */

@@ -78,6 +78,22 @@ ours_at() { in_ns "$1" ip -d link show "$2" | grep -q 'alias vnicd:'; }
 }
 remade_index() { sed -E '/ (addr|route6?) /d; s/link vnic1 [0-9]+/link vnic1/' <<<"$1"; }
 
+@test "moved by others from zone to zone, to one that was never heard of: found, and capped soon" {
+	local from ms
+
+	good create-vnic -l eth0 -p "maxbw=10M,zone=${VT}z1" vnic1
+	vt_zone z4
+	from=$(now)
+	in_ns z1 ip link set vnic1 netns "${VT}z4" up
+	ms=$(until_capped z4 vnic1 "$from")
+	echo "capped after $ms ms" >&2
+	# It took over half a second on a quiet machine when nobody looked.
+	((ms < 400))
+	until_is "${VT}z4" vnic vnic1 zone
+	good delete-vnic vnic1
+	vt_zone_del z4
+}
+
 # It may come up at any moment while its cap is built there: by a daemon whose every message takes its time.
 @test "moved by others, and up only while the daemon is at it: it stays up, and its cap stands" {
 	local tracer pause here=h there=z1
