@@ -396,8 +396,7 @@ static void stub_stands(struct txn *t)
 {
 	struct item *it = &t->items[t->from];
 
-	if (t->d->dry || it->c.old || it->want.class == CLASS_VNIC ||
-	    !slink_find(t->d, -(int)it->want.n))
+	if (t->d->dry || it->c.old || it->want.class == CLASS_VNIC || !slink_find(t->d, -(int)it->want.n))
 		return;
 	slink_drop(t->d, -(int)it->want.n);
 	observe_refresh(t->d, it->ifindex);
