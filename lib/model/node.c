@@ -17,11 +17,8 @@
 #define CODEL_INTERVAL_US 100000u
 
 static const char *const class_names[] = {
-	[CLASS_VNIC] = "vnic",
-	[CLASS_ETHERSTUB] = "etherstub",
-	[CLASS_VLAN] = "vlan",
-	[CLASS_IFB] = "ifb",
-	[CLASS_OTHER] = "phys",
+	[CLASS_VNIC] = "vnic", [CLASS_ETHERSTUB] = "etherstub", [CLASS_VLAN] = "vlan",
+	[CLASS_IFB] = "ifb",   [CLASS_OTHER] = "phys",
 };
 
 const char *link_class_str(enum link_class class)

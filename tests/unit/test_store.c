@@ -123,7 +123,8 @@ START_TEST(vlans)
 {
 	struct store_link vlan = {.class = CLASS_VLAN, .name = "eth0.7", .mac_type = MAC_AUTO, .vid = 7};
 	struct store_link idle = {.class = CLASS_VLAN, .name = "eth0.8", .mac_type = MAC_AUTO, .vid = 8};
-	struct store_link wrong = {.class = CLASS_VLAN, .name = "eth0.4095", .mac_type = MAC_AUTO, .vid = 4095};
+	struct store_link wrong = {
+		.class = CLASS_VLAN, .name = "eth0.4095", .mac_type = MAC_AUTO, .vid = 4095};
 
 	OK(store_link_put(s, &vlan, &e));
 	ck_assert(links().last.class == CLASS_VLAN && links().last.vid == 7);
