@@ -118,7 +118,7 @@ both_ways() {
 	wire_again
 	until_is 'v0 eth0 100 1500 up' row v0
 	is 'eth0.100 eth0 100' "$(vlans)"
-	in_ns h ip link set eth0 name eth9
+	vt_rename h eth0 eth9
 	until_is 'v0 eth9 100 1500 up' row v0
 	in_ns h ip link set eth9 mtu 1400
 	until_is 'v0 eth9 100 1400 up' row v0
