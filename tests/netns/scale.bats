@@ -89,6 +89,7 @@ dumps() { grep -cE 'nlmsg_type=0x(12|1e|26|5e) .*flags=[^,]*0x300' "$VT_DIR/trac
 }
 
 @test "scale: at its start the daemon reads links and qdiscs once, and not one by one" {
+	[[ -z ${SLOW_BUILD:-} ]] || skip 'leaks are not looked for under strace, and their absence is no figure'
 	adm -b "$VT_DIR/batch" 2>/dev/null
 	stop TERM
 	VNICD_WRAP="strace -D -f -qq -e trace=sendmsg,sendto -e signal=none -s 64 -o $VT_DIR/trace" vt_daemon
