@@ -145,6 +145,7 @@ in_use() {
 		use_everything
 		in_use "$(machine_dump)"
 		if [[ $way == restarted ]]; then
+			sleep 1.5 # where links are is noted within a second
 			stop KILL
 			in_ns z1 ip link set tenant0 alias ''
 			VNICD=$FAULTY start
