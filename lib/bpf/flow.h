@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The flows of one VNIC in the kernel: rules, what is done with each flow's packets, counters. Knows flows by
+ * their slot, a small number that its caller gives; slot 0 is what no flow takes.
+ *
+ * Pins, beside those of the VNIC (see bpf.h), under DIR/<store uuid>/<SO_NETNS_COOKIE>/vnic-<N>/:
+ *   flows/...    the maps
+ *   ifb          link of the program on the egress of the VNIC's ifb
+ *   rx, tx       as ever; with flows the programs in these seats classify, too
+ */
+#pragma once
+
+#include "lib/bpf/bpf.h"
+#include "lib/model/flow.h"
+
+#define FLOW_SLOTS_MAX 65536u
+
+/* One rule of a direction, and whose it is. */
+struct bpf_rule {
+	struct flow_rule rule;
+	struct flow_order order;
+	enum flow_dir dir;
+	uint32_t slot;
+};
+
+/* What becomes of a flow's packets in one direction. class: minor number of a class in the tree of that
+ * direction (7fd0:class), 0 the tree's default class (or no tree at all). */
+struct bpf_action {
+	bool blocked;
+	bool mark; /* DSCP is set to dscp */
+	uint8_t dscp;
+	uint16_t class[FLOW_DIRS];
+};
+
+/* Of one flow, both directions. A frame is counted by what is sent for it: each segment of a GSO frame, with
+ * its own headers. drops: blocked ones. */
+struct bpf_flow_count {
+	uint64_t packets[FLOW_DIRS], bytes[FLOW_DIRS], drops[FLOW_DIRS];
+};
+
+/* Where a VNIC's three programs sit. ifb 0: it has none, and what comes in is classified at the VNIC. */
+struct bpf_flow_site {
+	uint32_t n;
+	int ifindex; /* of the VNIC, in the namespace the thread is in */
+	int ifb;     /* in the own namespace */
+};
+
+/*
+ * Are the flow programs of this build in the seats rx, tx and (site->ifb) that of the ifb, on maps that are
+ * pinned? An ifb that has the program though site->ifb is 0 does not count.
+ */
+int bpf_flows_observe(struct bpf *b, const struct bpf_flow_site *site, bool *ret, struct err *e);
+/*
+ * Puts the flow programs into the seats in place of the plain ones, without a gap, with no rule and no action
+ * where none are pinned; the VNIC's state (bpf_vnic_add) is there already and is used on. Idempotent; with
+ * what is in the maps kept. Also when an ifb came or went.
+ */
+int bpf_flows_add(struct bpf *b, const struct bpf_flow_site *site, struct err *e);
+/* The plain programs again, without a gap (a VNIC that goes: bpf_vnic_del alone is enough). Idempotent. */
+int bpf_flows_del(struct bpf *b, const struct bpf_flow_site *site, struct err *e);
+
+/*
+ * Takes del out and puts add in; every packet sees the rules as they were or as they are then. A rule of both
+ * lists (same key, mask and direction) changes its slot or order. strict[dir]: packets whose transport header
+ * cannot be reached are dropped (and counted as unparsed), because a blocked flow asks for it. -E2BIG, naming
+ * the shapes, when a direction would have more than FLOW_MASKS_MAX masks; nothing is changed then.
+ */
+int bpf_flows_change(struct bpf *b, uint32_t n, const struct bpf_rule *del, size_t del_count,
+		     const struct bpf_rule *add, size_t add_count, const bool strict[FLOW_DIRS],
+		     struct err *e);
+/* Every rule in force; cb returns non-zero to stop. Not there at all: -ENOENT. */
+int bpf_flows_rules(struct bpf *b, uint32_t n, int (*cb)(const struct bpf_rule *r, void *arg), void *arg,
+		    struct err *e);
+
+/* What is done with the packets of a slot, in one step. NULL: nothing (and its counters are zero again). */
+int bpf_flows_action_set(struct bpf *b, uint32_t n, uint32_t slot, const struct bpf_action *a, struct err *e);
+int bpf_flows_actions(struct bpf *b, uint32_t n,
+		      int (*cb)(uint32_t slot, const struct bpf_action *a, void *arg), void *arg,
+		      struct err *e);
+
+/* Of each of these slots. A flow that has a class in a direction is not counted there: its class counts. */
+int bpf_flows_counts(struct bpf *b, uint32_t n, const uint32_t *slots, size_t count,
+		     struct bpf_flow_count *ret, struct err *e);
+/* Later fragments that found no first one, and packets dropped as unparsed, by direction. */
+struct bpf_flow_odd {
+	uint64_t fragments[FLOW_DIRS], unparsed[FLOW_DIRS];
+};
+int bpf_flows_odd(struct bpf *b, uint32_t n, struct bpf_flow_odd *ret, struct err *e);
+
+/*
+ * The filter on our tree's root (7fd0:) on a device of the namespace the thread is in, that reads the class
+ * which the flow program left in skb->priority, and clears it. What has none goes to the default class.
+ */
+int bpf_pick_observe(struct bpf *b, int ifindex, bool *ret, struct err *e);
+int bpf_pick_add(struct bpf *b, int ifindex, struct err *e);
+int bpf_pick_del(struct bpf *b, int ifindex, struct err *e);
