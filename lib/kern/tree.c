@@ -18,6 +18,7 @@
 #include <time.h>
 
 #define CAP_ID        (TREE_MAJOR | TREE_CAP)
+#define REST_ID       (TREE_MAJOR | TREE_REST)
 #define DRAIN_STEP_NS 500000
 
 struct place;
@@ -36,9 +37,9 @@ static const struct leaf {
 	bool segment, below;
 	int (*put)(struct nl_msg *msg, const struct place *p);
 } leaves[] = {
-	{.kind = "tbf", .handle = TREE_LEAF_MAJOR, .parent = CAP_ID, .segment = true, .put = put_tbf},
-	{.kind = "fq_codel", .handle = TREE_LEAF_MAJOR + 0x20000, .parent = CAP_ID, .put = put_fq_codel},
-	{.kind = "bfifo", .handle = TREE_LEAF_MAJOR + 0x10000, .parent = CAP_ID, .put = put_bfifo},
+	{.kind = "tbf", .handle = TREE_LEAF_MAJOR, .parent = REST_ID, .segment = true, .put = put_tbf},
+	{.kind = "fq_codel", .handle = TREE_LEAF_MAJOR + 0x20000, .parent = REST_ID, .put = put_fq_codel},
+	{.kind = "bfifo", .handle = TREE_LEAF_MAJOR + 0x10000, .parent = REST_ID, .put = put_bfifo},
 	{.kind = "fq_codel",
 	 .handle = TREE_LEAF_MAJOR + 0x30000,
 	 .parent = TREE_LEAF_MAJOR + 1,
@@ -120,7 +121,7 @@ nla_put_failure:
 
 static int put_root(struct nl_msg *msg)
 {
-	struct tc_htb_glob glob = {.version = TC_HTB_PROTOVER, .rate2quantum = 10, .defcls = TREE_CAP};
+	struct tc_htb_glob glob = {.version = TC_HTB_PROTOVER, .rate2quantum = 10, .defcls = TREE_REST};
 	struct nlattr *nest = nla_nest_start(msg, TCA_OPTIONS);
 
 	NLA_PUT(msg, TCA_HTB_INIT, sizeof(glob), &glob);
@@ -241,10 +242,10 @@ int root_del(struct act *a)
 	return remove_at(a, RTM_DELQDISC, TC_H_ROOT, TREE_MAJOR);
 }
 
-int cap_set(struct act *a)
+static int class_send(struct act *a, uint32_t parent, uint32_t handle)
 {
-	int flags = a->op->kind == OP_CAP_ADD ? NLM_F_CREATE | NLM_F_EXCL : 0;
-	struct where w = {.parent = TREE_MAJOR, .handle = CAP_ID};
+	int flags = a->op->kind == OP_CAP_ADD ? NLM_F_CREATE : 0;
+	struct where w = {.parent = parent, .handle = handle};
 	int rc = act_ifindex(a, &w.ifindex);
 
 	if (rc)
@@ -255,9 +256,29 @@ int cap_set(struct act *a)
 	return act_send(a, msg);
 }
 
+/*
+ * The cap's class is an inner one from the start: a class that gets its first child loses what waits in it,
+ * and so would a link that its first flow is made on. Between the two changes the lower rate holds. What
+ * others left of the two is used.
+ */
+int cap_set(struct act *a)
+{
+	int rc = class_send(a, TREE_MAJOR, CAP_ID);
+
+	if (rc)
+		return rc;
+	rc = class_send(a, CAP_ID, REST_ID);
+	if (rc && a->op->kind == OP_CAP_ADD)
+		remove_at(&(struct act){.r = a->r, .op = a->op, .node = a->node, .port = a->port, .sk = a->sk},
+			  RTM_DELTCLASS, TREE_MAJOR, CAP_ID);
+	return rc;
+}
+
 int cap_del(struct act *a)
 {
-	return remove_at(a, RTM_DELTCLASS, TREE_MAJOR, CAP_ID);
+	int rc = remove_at(a, RTM_DELTCLASS, CAP_ID, REST_ID);
+
+	return rc && rc != -ENOENT ? rc : remove_at(a, RTM_DELTCLASS, TREE_MAJOR, CAP_ID);
 }
 
 /* Reading: single questions, no dumps of everything; NLM_F_ECHO because kernels before 6.18 answer these by
@@ -317,26 +338,28 @@ static int ask_kernel(struct nl_sock *sk, const struct where *w, struct seen *s,
 	return rc == -ENOENT || rc == -EINVAL ? 0 : rc;
 }
 
-struct search {
-	struct seen *s;
-	uint32_t handle;
+/* The two classes that every tree has. */
+struct classes {
+	struct seen *cap, *rest;
 };
 
 static int see_class(const struct nlmsghdr *h, void *arg)
 {
-	struct search *search = arg;
+	uint32_t handle = ((const struct tcmsg *)nlmsg_data(h))->tcm_handle;
+	struct classes *c = arg;
 
-	return ((const struct tcmsg *)nlmsg_data(h))->tcm_handle == search->handle ? see(h, search->s) : 0;
+	if (handle == CAP_ID && c->cap)
+		return see(h, c->cap);
+	return handle == REST_ID ? see(h, c->rest) : 0;
 }
 
-/* From the list of the one class in our tree: a question about a class alone is told to everybody as news. */
-static int ask_class(struct nl_sock *sk, int ifindex, struct seen *s, struct extack *x)
+/* From the list of all classes in our tree: a question about a class alone is told to everybody as news. */
+static int ask_classes(struct nl_sock *sk, int ifindex, struct classes *c, struct extack *x)
 {
-	struct search search = {.s = s, .handle = CAP_ID};
-	MSG_AUTO msg =
+	MSG_AUTO msg = 
 		tc_msg(RTM_GETTCLASS, 0, &(struct where){.ifindex = ifindex, .parent = TREE_MAJOR}, NULL);
 
-	return msg ? sock_dump(sk, msg, see_class, &search, x) : -ENOMEM;
+	return msg ? sock_dump(sk, msg, see_class, c, x) : -ENOMEM;
 }
 
 static int ask(const struct real *r, struct nl_sock *sk, const struct where *w, struct seen *s,
@@ -351,7 +374,7 @@ static int ask(const struct real *r, struct nl_sock *sk, const struct where *w, 
 
 static int ask_leaf(const struct real *r, struct nl_sock *sk, int ifindex, struct seen *s, struct extack *x)
 {
-	return ask(r, sk, &(struct where){.ifindex = ifindex, .parent = CAP_ID}, s, x);
+	return ask(r, sk, &(struct where){.ifindex = ifindex, .parent = REST_ID}, s, x);
 }
 
 static const struct leaf *our_leaf(const struct seen *s)
@@ -414,7 +437,7 @@ static int leaf_make(struct act *a, bool below)
 int leaf_set(struct act *a)
 {
 	const struct leaf *leaf = NULL, *below = NULL;
-	int rc = a->op->kind == OP_LEAF_ADD ? 0 : find_leaf(a, CAP_ID, &leaf);
+	int rc = a->op->kind == OP_LEAF_ADD ? 0 : find_leaf(a, REST_ID, &leaf);
 
 	if (rc)
 		return rc;
@@ -431,9 +454,9 @@ int leaf_set(struct act *a)
 int leaf_del(struct act *a)
 {
 	const struct leaf *leaf;
-	int rc = find_leaf(a, CAP_ID, &leaf);
+	int rc = find_leaf(a, REST_ID, &leaf);
 
-	return rc || !leaf ? rc : remove_at(a, RTM_DELQDISC, CAP_ID, leaf->handle);
+	return rc || !leaf ? rc : remove_at(a, RTM_DELQDISC, REST_ID, leaf->handle);
 }
 
 struct view {
@@ -543,21 +566,38 @@ static void take_leaf(const struct seen *s, void *arg)
 			kinds[i].take(s, v);
 }
 
+/* Two that are not the same are no cap. An inner class has no quantum that could be changed. */
+static int observe_classes(const struct view *v, struct nl_sock *sk, int ifindex, struct extack *x)
+{
+	struct tree cap = {}, rest = {};
+	struct view at_cap = *v, at_rest = *v;
+	struct seen seen_cap = {.take = take_class, .arg = &at_cap};
+	struct seen seen_rest = {.take = take_class, .arg = &at_rest};
+	int rc;
+
+	at_cap.tree = &cap;
+	at_rest.tree = &rest;
+	rc = ask_classes(sk, ifindex, &(struct classes){.cap = &seen_cap, .rest = &seen_rest}, x);
+	v->tree->shape = rest.shape;
+	v->tree->cap = cap.cap && rest.cap && cap.shape.rate == rest.shape.rate &&
+		       cap.shape.burst == rest.shape.burst;
+	return rc;
+}
+
 int tree_observe(const struct real *r, struct nl_sock *sk, int ifindex, uint32_t mtu,
 		 const struct shape *want, struct tree *ret, struct extack *x)
 {
 	struct where root = {.ifindex = ifindex, .parent = TC_H_ROOT};
-	struct where leaf = {.ifindex = ifindex, .parent = CAP_ID};
+	struct where leaf = {.ifindex = ifindex, .parent = REST_ID};
 	struct where below = {.ifindex = ifindex, .parent = TREE_LEAF_MAJOR + 1};
 	struct tree tree = {};
 	struct view v = {.r = r, .mtu = mtu, .want = want, .tree = &tree};
-	struct seen seen_root = {}, seen_class = {.take = take_class, .arg = &v};
-	struct seen seen_leaf = {.take = take_leaf, .arg = &v}, seen_below = seen_leaf;
+	struct seen seen_root = {}, seen_leaf = {.take = take_leaf, .arg = &v}, seen_below = seen_leaf;
 	int rc = ask(r, sk, &root, &seen_root, x);
 
 	tree.root = seen_root.handle == TREE_MAJOR && !strcmp(seen_root.kind, "htb");
 	if (!rc && tree.root)
-		rc = ask_class(sk, ifindex, &seen_class, x);
+		rc = observe_classes(&v, sk, ifindex, x);
 	if (!rc && tree.cap)
 		rc = ask(r, sk, &leaf, &seen_leaf, x);
 	if (!rc && tree.shape.segment)
@@ -586,7 +626,7 @@ int tree_drain(struct act *a)
 		struct seen class = {};
 		struct extack x;
 
-		rc = ask_class(a->sk, ifindex, &class, &x);
+		rc = ask_classes(a->sk, ifindex, &(struct classes){.rest = &class}, &x);
 		if (rc)
 			return act_fail(a, rc, &x);
 		if (!class.backlog && !class.qlen)

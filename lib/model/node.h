@@ -14,7 +14,8 @@
 
 #define ZONE_MAX        256
 #define TREE_MAJOR      0x7fd00000u /* our tc handles are 7fd0:x */
-#define TREE_CAP        1u          /* minor of the class that carries a link's cap */
+#define TREE_CAP        0xffffu     /* minor of the class that carries a link's cap */
+#define TREE_REST       1u          /* of the one below it for all that no flow has a class for */
 #define TREE_LEAF_MAJOR 0x7fd10000u /* handle of the leaf qdisc under it */
 #define TREE_DIRECT_QLEN \
 	1000u             /* frames that come between root and class; their device's own default may be 32 */
@@ -48,10 +49,13 @@ struct shape {
 	uint32_t seg_burst; /* bytes: the segmenting leaf's bucket */
 };
 
-/* An HTB root with one capped class and its leaf. What is seen half-built has root but not cap. */
+/*
+ * An HTB root with a class for the cap, one below it for what no flow has a class for, and that one's leaf.
+ * What is seen half-built has root but not cap.
+ */
 struct tree {
 	bool root;
-	bool cap; /* class 7fd0:1 */
+	bool cap; /* classes 7fd0:ffff and 7fd0:1 */
 	bool leaf;
 	struct shape shape;
 };

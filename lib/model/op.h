@@ -24,7 +24,7 @@ enum op_kind {
 	OP_PROG_DEL,
 	OP_ROOT_ADD, /* HTB root 7fd0: */
 	OP_ROOT_DEL,
-	OP_CAP_ADD, /* class 7fd0:1 */
+	OP_CAP_ADD, /* classes 7fd0:ffff and 7fd0:1 */
 	OP_CAP_SET, /* in place */
 	OP_CAP_DEL,
 	OP_LEAF_ADD,

@@ -248,12 +248,16 @@ static void say_cap(const struct op *op, const struct say *how, FILE *out)
 {
 	const struct shape *s = &tree_at(&op->to, op->on)->shape;
 
+	static const char *const classes[] = {"parent 7fd0: classid 7fd0:ffff",
+					      "parent 7fd0:ffff classid 7fd0:1"};
+
 	(void)how;
-	tc(out, op_port(&op->to, op->on), op->kind == OP_CAP_ADD ? "class add" : "class change");
-	fprintf(out,
-		"parent 7fd0: classid 7fd0:1 htb rate %" PRIu64 "bit ceil %" PRIu64
-		"bit burst %u cburst %u quantum %u\n",
-		s->rate, s->rate, s->burst, s->burst, s->quantum);
+	for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); i++) {
+		tc(out, op_port(&op->to, op->on), op->kind == OP_CAP_ADD ? "class add" : "class change");
+		fprintf(out,
+			"%s htb rate %" PRIu64 "bit ceil %" PRIu64 "bit burst %u cburst %u quantum %u\n",
+			classes[i], s->rate, s->rate, s->burst, s->burst, s->quantum);
+	}
 }
 
 static void say_cap_del(const struct op *op, const struct say *how, FILE *out)
@@ -261,6 +265,8 @@ static void say_cap_del(const struct op *op, const struct say *how, FILE *out)
 	(void)how;
 	tc(out, op_port(&op->from, op->on), "class del");
 	fprintf(out, "classid 7fd0:1\n");
+	tc(out, op_port(&op->from, op->on), "class del");
+	fprintf(out, "classid 7fd0:ffff\n");
 }
 
 /* The kinds of leaf cannot share a handle: one could not replace the other. */

@@ -413,7 +413,7 @@ heard() {
 	in_ns z1 tc qdisc del dev calm1 root
 	kill -CONT "$(vt_daemon_pid)"
 	until_is 3000 eval 'adm show-link -o link | grep -c "^m[0-9]"'
-	until_is 1 eval 'in_ns z1 tc class show dev calm1 | grep -c 10Mbit'
+	until_is 1 eval 'in_ns z1 tc class show dev calm1 | grep -c "7fd0:1 .*10Mbit"'
 	refused 1 "many1: MAC address $(mac h m2999) is in use by m2999: choose another or use -m random" \
 		create-vnic -l eth0 -m "$(mac h m2999)" many1
 	kill -STOP "$(vt_daemon_pid)"

@@ -101,12 +101,17 @@ static const struct {
 	 TC_A "qdisc replace dev vnic3 root handle 7fd0: htb default 1 direct_qlen 1000\n"},
 	{OP_ROOT_DEL, ON_IFB, 0, "tc qdisc del dev vi3 root\n"},
 	{OP_CAP_ADD, ON_IFB, 0,
-	 "tc class add dev vi3 parent 7fd0: classid 7fd0:1 htb rate 10000000bit ceil 10000000bit burst 5000 "
-	 "cburst 5000 quantum 1514\n"},
+	 "tc class add dev vi3 parent 7fd0: classid 7fd0:ffff htb rate 10000000bit ceil 10000000bit burst "
+	 "5000 cburst 5000 quantum 1514\n"
+	 "tc class add dev vi3 parent 7fd0:ffff classid 7fd0:1 htb rate 10000000bit ceil 10000000bit burst "
+	 "5000 cburst 5000 quantum 1514\n"},
 	{OP_CAP_SET, ON_LINK, 0,
-	 TC_A "class change dev vnic3 parent 7fd0: classid 7fd0:1 htb rate 1000000000bit ceil 1000000000bit "
-	      "burst 500000 cburst 500000 quantum 60000\n"},
-	{OP_CAP_DEL, ON_LINK, 0, TC_A "class del dev vnic3 classid 7fd0:1\n"},
+	 TC_A "class change dev vnic3 parent 7fd0: classid 7fd0:ffff htb rate 1000000000bit ceil "
+	      "1000000000bit burst 500000 cburst 500000 quantum 60000\n" TC_A
+	      "class change dev vnic3 parent 7fd0:ffff classid 7fd0:1 htb rate 1000000000bit ceil "
+	      "1000000000bit burst 500000 cburst 500000 quantum 60000\n"},
+	{OP_CAP_DEL, ON_LINK, 0,
+	 TC_A "class del dev vnic3 classid 7fd0:1\n" TC_A "class del dev vnic3 classid 7fd0:ffff\n"},
 	{OP_LEAF_ADD, ON_LINK, 0,
 	 TC_A "qdisc replace dev vnic3 parent 7fd0:1 handle 7fd3: fq_codel memory_limit 375000 target 5000us "
 	      "interval 100000us drop_batch 1 flows 128\n"},
