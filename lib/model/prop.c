@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROWS_MAX 16 /* of one table */
-_Static_assert(PROP_COUNT <= ROWS_MAX, "too many link properties");
+_Static_assert(PROP_COUNT <= PROP_ROWS_MAX, "too many link properties");
 
 void prop_value_reset(char **value)
 {
@@ -26,7 +25,7 @@ void prop_values_free(char **values, size_t count)
 
 int prop_values_copy(char *const *from, size_t count, char **ret)
 {
-	char *copy[ROWS_MAX] = {0};
+	char *copy[PROP_ROWS_MAX] = {0};
 
 	for (size_t i = 0; i < count; i++) {
 		if (!from[i])
@@ -53,7 +52,7 @@ static const char *join(const char *const *names, size_t count, char *buf, size_
 
 static int unknown(const struct prop_table *t, const char *object, const char *name, struct err *e)
 {
-	const char *names[ROWS_MAX];
+	const char *names[PROP_ROWS_MAX];
 	const char *near;
 	char list[200];
 

@@ -15,6 +15,7 @@
 
 enum prop_id { PROP_MAXBW, PROP_MAXBW_RX, PROP_MAXBW_TX, PROP_MTU, PROP_ZONE, PROP_ISOLATE, PROP_COUNT };
 #define PROP_TEXT_MAX 256
+#define PROP_ROWS_MAX 16 /* of one table */
 
 /* classes, readable: bit masks of enum link_class: where it can be set, where it is shown read-only; a flow's
  * rows have neither. */
