@@ -80,7 +80,7 @@ static bool addr_read(const char *value, struct flow_addr *ret)
 
 static int prefix_check(const struct attr *at, const char *value, const struct flow_addr *a, struct err *e)
 {
-	struct flow_addr cut = addr_cut(a), v4 = addr_mapped(a), whole = *a;
+	struct flow_addr cut = addr_cut(a), v4 = addr_mapped(&cut), whole = *a;
 	char say[48], alone[48];
 
 	if (a->len == 0)
@@ -89,7 +89,7 @@ static int prefix_check(const struct attr *at, const char *value, const struct f
 				value, a->family == 4 ? "ip" : "ip6", a->family);
 	if (v4.family)
 		return err_user(e, -EINVAL, at->name, "%s is IPv4 written as IPv6, no packet has it: say %s",
-				value, flow_addr_str(&v4, say));
+				value, v4.len ? flow_addr_str(&v4, say) : "ethertype=ip");
 	whole.len = addr_width(a);
 	if (memcmp(cut.bytes, a->bytes, sizeof(cut.bytes)) != 0)
 		return err_user(e, -EINVAL, at->name,
