@@ -587,6 +587,7 @@ static const struct pair {
 	uint16_t second_rank;
 } pairs[] = {
 	{"transport=tcp", 1, "transport=tcp,local_ip=10.0.0.1", 2},
+	{"transport=tcp", 1, "transport=tcp,local_ip=10.0.0.1", 32769},
 	{"transport=tcp", 65535, "transport=tcp,local_ip=10.0.0.1", 0},
 	{"transport=tcp,local_ip=10.0.0.1", 7, "transport=tcp", 7},
 	{"transport=tcp,local_ip=10.0.0.1", 65535, "transport=tcp", 65535},
