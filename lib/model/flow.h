@@ -19,10 +19,10 @@
 
 enum flow_dir { FLOW_IN, FLOW_OUT, FLOW_DIRS };
 
-/* len: of the prefix, in bits. family 0: any address. */
+/* len: of the prefix, in bits; bytes beyond it are zero. family 0: any address. */
 struct flow_addr {
 	uint8_t family; /* 4, 6 */
-	uint8_t len;
+	uint8_t len;    /* not 0: every address of a family is an ethertype */
 	uint8_t bytes[16];
 };
 
@@ -50,17 +50,20 @@ struct flow_rule {
 
 /*
  * Reads one attribute into m, which starts as zeros; the error's object is the attribute's name. An unknown
- * one, or one given twice, is an error with the nearest name or the first value.
+ * one, or one given twice, is an error with the nearest name or the first value. m is unchanged on failure.
  */
 int flow_attr_set(struct flow_match *m, const char *name, const char *value, struct err *e);
 /* When all are read: what contradicts itself (a port without a transport that has ports, addresses of two
  * families, an ethertype that is not theirs) or says nothing is an error. Sets dir to both if it was not
- * given. */
+ * given, and drops an ethertype that follows from an address. What is below expects a match that passed. */
 int flow_match_check(struct flow_match *m, struct err *e);
 /* The canonical text "ATTR=VALUE,...", in a fixed order: equal texts are equal flows. Returns buf. */
 const char *flow_match_str(const struct flow_match *m, char buf[FLOW_TEXT_MAX]);
 /* Reads such a text back. */
 int flow_match_parse(const char *text, struct flow_match *ret, struct err *e);
+/* The attributes' names in a fixed order, and what they take as people read it; NULL after the last. */
+const char *flow_attr_name(size_t i);
+const char *flow_attr_possible(size_t i);
 
 /* Cells of show-flow, "" for what was not given: PROTO, LADDR, LPORT, RADDR, RPORT, DSFLD. */
 const char *flow_proto_str(const struct flow_match *m, char buf[16]);
@@ -68,9 +71,13 @@ const char *flow_addr_str(const struct flow_addr *a, char buf[48]);
 const char *flow_ports_str(const struct flow_ports *p, char buf[16]);
 const char *flow_ds_str(const struct flow_match *m, char buf[16]);
 
-/* The rules of m, the same for both directions; returns their number, at most FLOW_RULES_MAX. */
+/*
+ * The rules of m, the same for both directions; returns their number, at most FLOW_RULES_MAX. Without an
+ * address one rule serves IPv4 and IPv6 (family is not in its mask), but where what is asked for is zero, as
+ * it is in a packet that is not IP (dscp=cs0): then each family has its own.
+ */
 size_t flow_rules(const struct flow_match *m, struct flow_rule ret[FLOW_RULES_MAX]);
-/* rank 0: unranked. age: smaller is older. */
+/* The rule is at the top of floworder.c. rank 0: unranked. age: smaller is older. */
 struct flow_order flow_order(const struct flow_match *m, uint16_t rank, uint32_t age);
 /* Negative when a wins over b, positive when b does. */
 int flow_order_cmp(const struct flow_order *a, const struct flow_order *b);
