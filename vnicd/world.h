@@ -14,6 +14,7 @@
 #include <uthash.h>
 
 struct dryrun;
+struct flow;
 struct kernel;
 struct places;
 struct stream;
@@ -40,6 +41,8 @@ struct vlink {
 	bool seen;  /* at start: its link was found */
 	bool raise; /* to be up when it can be made right: an earlier daemon did not come to that */
 	char half_name[IFNAMSIZ]; /* at start: an interrupted request may have given it this name */
+	struct flow *flows;      /* of it, the oldest first */
+	struct flow *flow_texts; /* by what they match */
 	bool moved;               /* somebody moved it: it is in place, not where its zone property says */
 	char place[ZONE_MAX];
 	struct {
@@ -97,6 +100,7 @@ struct daemon {
 	struct vlink *by_n, *by_name, *by_at, *by_mac;
 	struct slink *links, *links_by_name, *links_by_mac;
 	struct arp_was *arps;
+	struct flow *flows;    /* by name */
 	struct vlink *waiting; /* VNICs whose link below is not there */
 	struct vlink *dirty;   /* to be looked at when the notifications are read */
 	sd_event_source *notify, *resync, *mend, *zones, *zones_again;

@@ -260,7 +260,7 @@ classes() {
 		done
 	} >"$VT_DIR/batch"
 	good -b "$VT_DIR/batch"
-	before=$(classes | sed -n 's/.*htb.* rate \([^ ]*\) ceil \1 .*/\1/p')
+	before=$(classes | sed -n 's/.*htb 7fd0:1 .* rate \([^ ]*\) ceil \1 .*/\1/p')
 	is "$(wc -l <"$VT_DIR/batch")" "$(wc -l <<<"$before")"
 	for rate in 400Gbit 50Gbit 34400Mbit 99999Kbit; do grep -qx $rate <<<"$before" || complain "$rate:" "$before"; done
 	# 4 ms of the rate in bytes, not in bits
