@@ -16,7 +16,7 @@
 #define FLOW_SLOTS_MAX 65536u
 
 /* One rule of a direction, and whose it is. */
-struct flow_entry {
+struct bpf_rule {
 	struct flow_rule rule;
 	struct flow_order order;
 	enum flow_dir dir;
@@ -65,11 +65,11 @@ int bpf_flows_del(struct bpf *b, const struct bpf_flow_site *site, struct err *e
  * cannot be reached are dropped (and counted as unparsed), because a blocked flow asks for it. -E2BIG, naming
  * the shapes, when a direction would have more than FLOW_MASKS_MAX masks; nothing is changed then.
  */
-int bpf_flows_change(struct bpf *b, uint32_t n, const struct flow_entry *del, size_t del_count,
-		     const struct flow_entry *add, size_t add_count, const bool strict[FLOW_DIRS],
+int bpf_flows_change(struct bpf *b, uint32_t n, const struct bpf_rule *del, size_t del_count,
+		     const struct bpf_rule *add, size_t add_count, const bool strict[FLOW_DIRS],
 		     struct err *e);
 /* Every rule in force; cb returns non-zero to stop. Not there at all: -ENOENT. */
-int bpf_flows_rules(struct bpf *b, uint32_t n, int (*cb)(const struct flow_entry *r, void *arg), void *arg,
+int bpf_flows_rules(struct bpf *b, uint32_t n, int (*cb)(const struct bpf_rule *r, void *arg), void *arg,
 		    struct err *e);
 
 /* What is done with the packets of a slot, in one step. NULL: nothing (and its counters are zero again). */
