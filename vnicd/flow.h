@@ -38,8 +38,8 @@ uint32_t flows_free_slot(const struct vlink *v);
 /* What f asks of the kernel; link_cap: what maxbw in percent is of, bits per second, 0 unknown. */
 struct flow_want flow_wants(const struct flow *f, uint64_t link_cap);
 
-/* old NULL: created. new NULL: deleted. Both: new is a copy of old, of the same id and slot. The world has new
- * in the place of old already. */
+/* old NULL: created. new NULL: deleted. Both: new is a copy of old, of the same id and slot. The world has
+ * new in the place of old already. */
 struct flow_edit {
 	struct flow *old, *new;
 };

@@ -11,26 +11,9 @@
 #pragma once
 
 #include "lib/bpf/bpf.h"
-#include "lib/model/flow.h"
+#include "lib/model/flowset.h"
 
 #define FLOW_SLOTS_MAX 65536u
-
-/* One rule of a direction, and whose it is. */
-struct bpf_rule {
-	struct flow_rule rule;
-	struct flow_order order;
-	enum flow_dir dir;
-	uint32_t slot;
-};
-
-/* What becomes of a flow's packets in one direction. class: minor number of a class in the tree of that
- * direction (7fd0:class), 0 the tree's default class (or no tree at all). */
-struct bpf_action {
-	bool blocked;
-	bool mark; /* DSCP is set to dscp */
-	uint8_t dscp;
-	uint16_t class[FLOW_DIRS];
-};
 
 /* Of one flow, both directions. A frame is counted by what is sent for it: each segment of a GSO frame, with
  * its own headers. drops: blocked ones. */
@@ -65,17 +48,18 @@ int bpf_flows_del(struct bpf *b, const struct bpf_flow_site *site, struct err *e
  * cannot be reached are dropped (and counted as unparsed), because a blocked flow asks for it. -E2BIG, naming
  * the shapes, when a direction would have more than FLOW_MASKS_MAX masks; nothing is changed then.
  */
-int bpf_flows_change(struct bpf *b, uint32_t n, const struct bpf_rule *del, size_t del_count,
-		     const struct bpf_rule *add, size_t add_count, const bool strict[FLOW_DIRS],
+int bpf_flows_change(struct bpf *b, uint32_t n, const struct flow_entry *del, size_t del_count,
+		     const struct flow_entry *add, size_t add_count, const bool strict[FLOW_DIRS],
 		     struct err *e);
 /* Every rule in force; cb returns non-zero to stop. Not there at all: -ENOENT. */
-int bpf_flows_rules(struct bpf *b, uint32_t n, int (*cb)(const struct bpf_rule *r, void *arg), void *arg,
+int bpf_flows_rules(struct bpf *b, uint32_t n, int (*cb)(const struct flow_entry *r, void *arg), void *arg,
 		    struct err *e);
 
 /* What is done with the packets of a slot, in one step. NULL: nothing (and its counters are zero again). */
-int bpf_flows_action_set(struct bpf *b, uint32_t n, uint32_t slot, const struct bpf_action *a, struct err *e);
+int bpf_flows_action_set(struct bpf *b, uint32_t n, uint32_t slot, const struct flow_action *a,
+			 struct err *e);
 int bpf_flows_actions(struct bpf *b, uint32_t n,
-		      int (*cb)(uint32_t slot, const struct bpf_action *a, void *arg), void *arg,
+		      int (*cb)(uint32_t slot, const struct flow_action *a, void *arg), void *arg,
 		      struct err *e);
 
 /* Of each of these slots. A flow that has a class in a direction is not counted there: its class counts. */

@@ -6,6 +6,8 @@
  */
 #include "lib/kern/real.h"
 
+#include "lib/bpf/flow.h"
+#include "lib/kern/htb.h"
 #include "lib/kern/view.h"
 
 #include <errno.h>
@@ -17,8 +19,6 @@
 #include <string.h>
 #include <time.h>
 
-#define CAP_ID        (TREE_MAJOR | TREE_CAP)
-#define REST_ID       (TREE_MAJOR | TREE_REST)
 #define DRAIN_STEP_NS 500000
 
 struct place;
@@ -96,12 +96,7 @@ static struct tc_ratespec rate_spec(uint64_t bytes)
 
 /* Messages. */
 
-struct where {
-	int ifindex;
-	uint32_t parent, handle;
-};
-
-static struct nl_msg *tc_msg(int type, int flags, const struct where *w, const char *kind)
+struct nl_msg *tc_msg(int type, int flags, const struct where *w, const char *kind)
 {
 	struct nl_msg *msg = nlmsg_alloc_simple(type, flags);
 	struct tcmsg t = {.tcm_ifindex = w->ifindex, .tcm_parent = w->parent, .tcm_handle = w->handle};
@@ -133,27 +128,36 @@ nla_put_failure:
 	return -ENOMEM;
 }
 
-static int put_class(const struct real *r, struct nl_msg *msg, const struct shape *s)
+static int put_class(const struct real *r, struct nl_msg *msg, const struct htb *h)
 {
-	uint64_t bytes = s->rate / 8;
-	uint32_t bucket = to_ticks(r, s->burst, bytes * 8);
+	uint64_t rate = h->rate / 8, ceil = h->ceil / 8;
 	struct tc_htb_opt opt = {
-		.rate = rate_spec(bytes),
-		.ceil = rate_spec(bytes),
-		.buffer = bucket,
-		.cbuffer = bucket,
-		.quantum = s->quantum,
+		.rate = rate_spec(rate),
+		.ceil = rate_spec(ceil),
+		.buffer = to_ticks(r, h->burst, rate * 8),
+		.cbuffer = to_ticks(r, h->cburst, ceil * 8),
+		.quantum = h->quantum,
+		.prio = h->prio,
 	};
 	struct nlattr *nest = nla_nest_start(msg, TCA_OPTIONS);
 
-	NLA_PUT_U64(msg, TCA_HTB_RATE64, bytes);
-	NLA_PUT_U64(msg, TCA_HTB_CEIL64, bytes);
+	NLA_PUT_U64(msg, TCA_HTB_RATE64, rate);
+	NLA_PUT_U64(msg, TCA_HTB_CEIL64, ceil);
 	NLA_PUT(msg, TCA_HTB_PARMS, sizeof(opt), &opt);
 	nla_nest_end(msg, nest);
 	return 0;
 
 nla_put_failure:
 	return -ENOMEM;
+}
+
+int htb_put(struct act *a, const struct where *w, int flags, const struct htb *h)
+{
+	MSG_AUTO msg = tc_msg(RTM_NEWTCLASS, flags, w, "htb");
+
+	if (!msg || put_class(a->r, msg, h))
+		return err_nomem(a->e);
+	return act_send(a, msg);
 }
 
 static int put_tbf(struct nl_msg *msg, const struct place *p)
@@ -242,18 +246,44 @@ int root_del(struct act *a)
 	return remove_at(a, RTM_DELQDISC, TC_H_ROOT, TREE_MAJOR);
 }
 
-static int class_send(struct act *a, uint32_t parent, uint32_t handle)
+/* guaranteed: what the class gets in any case, a part of the cap. */
+static int class_send(struct act *a, uint32_t parent, uint32_t handle, uint64_t guaranteed, uint32_t prio)
 {
-	int flags = a->op->kind == OP_CAP_ADD ? NLM_F_CREATE : 0;
+	int flags = a->op->kind == OP_CAP_SET ? 0 : NLM_F_CREATE;
 	struct where w = {.parent = parent, .handle = handle};
+	const struct shape *s = act_shape(a);
+	struct htb h = {.rate = guaranteed,
+			.ceil = s->rate,
+			.burst = s->burst,
+			.cburst = s->burst,
+			.quantum = s->quantum,
+			.prio = prio};
 	int rc = act_ifindex(a, &w.ifindex);
 
-	if (rc)
-		return rc;
-	MSG_AUTO msg = tc_msg(RTM_NEWTCLASS, flags, &w, "htb");
-	if (!msg || put_class(a->r, msg, act_shape(a)))
-		return err_nomem(a->e);
-	return act_send(a, msg);
+	return rc ? rc : htb_put(a, &w, flags, &h);
+}
+
+static bool has_bands(const struct act *a)
+{
+	return (a->op->on == ON_IFB ? &a->node->rx : &a->node->tx)->bands;
+}
+
+/* Beside bands the rest has its share like each of them, and borrows as the flows of medium priority do. */
+static int rest_send(struct act *a, bool bands)
+{
+	uint64_t rate = act_shape(a)->rate;
+
+	return class_send(a, CAP_ID, REST_ID, bands ? rate / TREE_SHARES : rate, TREE_PRIO(FLOW_MEDIUM));
+}
+
+static int bands_send(struct act *a)
+{
+	int rc = 0;
+
+	for (enum flow_priority p = FLOW_LOW; !rc && p <= FLOW_HIGH; p++)
+		rc = class_send(a, CAP_ID, TREE_MAJOR | TREE_BAND(p), act_shape(a)->rate / TREE_SHARES,
+				TREE_PRIO(p));
+	return rc;
 }
 
 /*
@@ -263,15 +293,49 @@ static int class_send(struct act *a, uint32_t parent, uint32_t handle)
  */
 int cap_set(struct act *a)
 {
-	int rc = class_send(a, TREE_MAJOR, CAP_ID);
+	int rc = class_send(a, TREE_MAJOR, CAP_ID, act_shape(a)->rate, 0);
 
 	if (rc)
 		return rc;
-	rc = class_send(a, CAP_ID, REST_ID);
+	rc = rest_send(a, has_bands(a));
+	if (!rc && has_bands(a))
+		rc = bands_send(a);
 	if (rc && a->op->kind == OP_CAP_ADD)
-		remove_at(&(struct act){.r = a->r, .op = a->op, .node = a->node, .port = a->port, .sk = a->sk},
-			  RTM_DELTCLASS, TREE_MAJOR, CAP_ID);
+		remove_at(
+			&(struct act){.r = a->r, .op = a->op, .node = a->node, .port = a->port, .sk = a->sk},
+			RTM_DELTCLASS, TREE_MAJOR, CAP_ID);
 	return rc;
+}
+
+static int pick_add(struct act *a, int ifindex)
+{
+	return bpf_pick_add(a->r->bpf, ifindex, a->e);
+}
+
+static int pick_del(struct act *a, int ifindex)
+{
+	return bpf_pick_del(a->r->bpf, ifindex, a->e);
+}
+
+/* The shares of all together are less than the cap, or the sum of the guarantees could pass it. */
+int bands_add(struct act *a)
+{
+	int rc = rest_send(a, true);
+
+	rc = rc ? rc : bands_send(a);
+	return rc ? rc : in_zone(a, pick_add);
+}
+
+int bands_del(struct act *a)
+{
+	int rc = 0;
+
+	for (enum flow_priority p = FLOW_LOW; !rc && p <= FLOW_HIGH; p++) {
+		rc = remove_at(a, RTM_DELTCLASS, CAP_ID, TREE_MAJOR | TREE_BAND(p));
+		rc = rc == -ENOENT ? 0 : rc;
+	}
+	rc = rc ? rc : rest_send(a, false);
+	return rc ? rc : in_zone(a, pick_del);
 }
 
 int cap_del(struct act *a)
@@ -356,7 +420,7 @@ static int see_class(const struct nlmsghdr *h, void *arg)
 /* From the list of all classes in our tree: a question about a class alone is told to everybody as news. */
 static int ask_classes(struct nl_sock *sk, int ifindex, struct classes *c, struct extack *x)
 {
-	MSG_AUTO msg = 
+	MSG_AUTO msg =
 		tc_msg(RTM_GETTCLASS, 0, &(struct where){.ifindex = ifindex, .parent = TREE_MAJOR}, NULL);
 
 	return msg ? sock_dump(sk, msg, see_class, c, x) : -ENOMEM;
@@ -401,18 +465,37 @@ static int find_leaf(struct act *a, uint32_t parent, const struct leaf **ret)
 	return 0;
 }
 
-static int leaf_send(struct act *a, const struct leaf *leaf, bool fresh)
+static int queue_send(struct act *a, const struct leaf *leaf, const struct where *w, const struct shape *s,
+		      bool fresh)
 {
-	struct place p = {.r = a->r, .shape = act_shape(a), .mtu = a->node->mtu, .fresh = fresh};
-	struct where w = {.parent = leaf->parent, .handle = leaf->handle};
-	int rc = act_ifindex(a, &w.ifindex);
+	struct place p = {.r = a->r, .shape = s, .mtu = a->node->mtu, .fresh = fresh};
+	MSG_AUTO msg = tc_msg(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE, w, leaf->kind);
 
-	if (rc)
-		return rc;
-	MSG_AUTO msg = tc_msg(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE, &w, leaf->kind);
 	if (!msg || leaf->put(msg, &p) < 0)
 		return err_nomem(a->e);
 	return act_send(a, msg);
+}
+
+static int leaf_send(struct act *a, const struct leaf *leaf, bool fresh)
+{
+	struct where w = {.parent = leaf->parent, .handle = leaf->handle};
+	int rc = act_ifindex(a, &w.ifindex);
+
+	return rc ? rc : queue_send(a, leaf, &w, act_shape(a), fresh);
+}
+
+/* Its handle is of the kernel's choice. Nothing hangs below one that segments: it has a plain queue. */
+int leaf_put(struct act *a, int ifindex, uint32_t parent, const struct shape *s)
+{
+	struct where w = {.ifindex = ifindex, .parent = parent};
+	int rc = -ENOENT;
+
+	for (size_t i = 0; rc == -ENOENT && i < LEAVES; i++)
+		if (leaves[i].segment == s->segment && !leaves[i].below && !(a->r->no_leaf & 1U << i)) {
+			rc = queue_send(a, &leaves[i], &w, s, true);
+			a->r->no_leaf |= rc == -ENOENT ? 1U << i : 0;
+		}
+	return rc;
 }
 
 /* The first kind that the kernel has. It loads what is a module: what is not there now is not asked for
@@ -485,22 +568,26 @@ static void take_class(const struct seen *s, void *arg)
 	const struct view *v = arg;
 	struct shape *shape = &v->tree->shape;
 	struct tc_htb_opt opt;
-	uint64_t rate;
+	uint64_t rate, ceil;
 
 	if (!s->options || nla_parse_nested(tb, TCA_HTB_MAX, s->options, NULL) || !tb[TCA_HTB_PARMS])
 		return;
 	if (nla_memcpy(&opt, tb[TCA_HTB_PARMS], sizeof(opt)) < (int)sizeof(opt))
 		return;
 	rate = rate_of(&opt.rate, tb[TCA_HTB_RATE64]);
+	ceil = rate_of(&opt.ceil, tb[TCA_HTB_CEIL64]);
 	v->tree->cap = !strcmp(s->kind, "htb");
-	shape->rate = v->want->rate / 8 * 8 == rate ? v->want->rate : rate;
-	shape->burst = snap(v, opt.buffer, rate, v->want->burst, shape_for(rate, v->mtu).burst);
+	v->tree->bands = rate == ceil / TREE_SHARES / 8 * 8;
+	shape->rate = v->want->rate / 8 * 8 == ceil ? v->want->rate : ceil;
+	shape->burst = snap(v, opt.cbuffer, ceil, v->want->burst, shape_for(ceil, v->mtu).burst);
 	shape->quantum = opt.quantum;
-	/* A ceiling or second bucket that differs is shown as a rate or burst that nobody wants. */
-	if (rate_of(&opt.ceil, tb[TCA_HTB_CEIL64]) != rate)
-		shape->rate = rate_of(&opt.ceil, tb[TCA_HTB_CEIL64]);
+	if (v->tree->bands)
+		return;
+	/* A rate or second bucket that differs is shown as a rate or burst that nobody wants. */
+	if (rate != ceil)
+		shape->rate = rate;
 	if (opt.cbuffer != opt.buffer)
-		shape->burst = to_bytes(v->r, opt.cbuffer, rate);
+		shape->burst = to_bytes(v->r, opt.buffer, rate);
 }
 
 /* TBF reckons TCA_TBF_BURST in ns and tells the whole ticks in it. */
@@ -579,6 +666,7 @@ static int observe_classes(const struct view *v, struct nl_sock *sk, int ifindex
 	at_rest.tree = &rest;
 	rc = ask_classes(sk, ifindex, &(struct classes){.cap = &seen_cap, .rest = &seen_rest}, x);
 	v->tree->shape = rest.shape;
+	v->tree->bands = rest.bands;
 	v->tree->cap = cap.cap && rest.cap && cap.shape.rate == rest.shape.rate &&
 		       cap.shape.burst == rest.shape.burst;
 	return rc;

@@ -9,11 +9,16 @@
 #include "lib/model/flowprop.h"
 #include "lib/model/node.h"
 
-/* Minor numbers of the classes in a tree with flows: one for each priority, between the cap's class and the
- * flows', and the flows' own by slot. */
-#define TREE_BAND(priority) (2u + (unsigned)(priority))
-#define TREE_FLOW(slot)     (16u + (slot))
-#define FLOW_SLOTS          (TREE_CAP - 16u) /* slots are smaller, and from 1 on */
+/*
+ * Minor numbers of the classes in a tree with flows: one for each priority, between the cap's class and the
+ * flows', and the flows' own. A class cannot be put below another: with its priority a flow gets another
+ * class.
+ */
+#define PRIORITIES                3u
+#define TREE_PRIO(priority)       (2u - (unsigned)(priority)) /* HTB serves smaller numbers first */
+#define TREE_BAND(priority)       (2u + (unsigned)(priority))
+#define TREE_FLOW(slot, priority) (16u + PRIORITIES * (slot) + (unsigned)(priority))
+#define FLOW_SLOTS                ((TREE_CAP - 16u) / PRIORITIES) /* slots are smaller, and from 1 on */
 
 /* What one flow asks for. rate: its cap in bits per second, 0 none. */
 struct flow_want {
@@ -71,13 +76,28 @@ struct flow_set {
 };
 void flow_set_free(struct flow_set *s);
 
+/* Appends a copy. -ENOMEM. */
+int flow_set_entry(struct flow_set *set, const struct flow_entry *entry);
+int flow_set_act(struct flow_set *set, const struct flow_act *act);
+int flow_set_class(struct flow_set *set, const struct flow_class *class);
+/* The order in a sorted set: 0 for what is the same thing, perhaps in another state. */
+int flow_entry_cmp(const struct flow_entry *a, const struct flow_entry *b);
+int flow_act_cmp(const struct flow_act *a, const struct flow_act *b);
+int flow_class_cmp(const struct flow_class *a, const struct flow_class *b);
+bool flow_entry_equal(const struct flow_entry *a, const struct flow_entry *b);
+bool flow_action_equal(const struct flow_action *a, const struct flow_action *b);
+bool flow_class_equal(const struct flow_class *a, const struct flow_class *b);
+
 /*
- * Adds what a flow is in the kernel to set. mtu: of its link; cap: of its link by direction, in bits per
- * second, 0 none: a class never has more. -ENOMEM.
+ * Adds what a flow is in the kernel to set. mtu: of its link; tree: the rate of its link's tree by direction,
+ * in bits per second, which no class exceeds; 0: there is no tree, and so no class. -ENOMEM.
  */
-int flow_set_add(struct flow_set *set, const struct flow_want *f, uint32_t mtu, const uint64_t cap[FLOW_DIRS]);
+int flow_set_add(struct flow_set *set, const struct flow_want *f, uint32_t mtu,
+		 const uint64_t tree[FLOW_DIRS]);
 /* In the order in which two sets are compared. */
 void flow_set_sort(struct flow_set *set);
 bool flow_set_equal(const struct flow_set *a, const struct flow_set *b);
-/* Does it need classes in this direction's tree? */
+/* Does a flow need classes? */
+bool flow_want_classed(const struct flow_want *f);
+/* Are there any in this direction? */
 bool flow_set_classed(const struct flow_set *set, enum flow_dir dir);

@@ -102,14 +102,14 @@ static const struct {
 	{OP_ROOT_DEL, ON_IFB, 0, "tc qdisc del dev vi3 root\n"},
 	{OP_CAP_ADD, ON_IFB, 0,
 	 "tc class add dev vi3 parent 7fd0: classid 7fd0:ffff htb rate 10000000bit ceil 10000000bit burst "
-	 "5000 cburst 5000 quantum 1514\n"
+	 "5000 cburst 5000 quantum 1514 prio 0\n"
 	 "tc class add dev vi3 parent 7fd0:ffff classid 7fd0:1 htb rate 10000000bit ceil 10000000bit burst "
-	 "5000 cburst 5000 quantum 1514\n"},
+	 "5000 cburst 5000 quantum 1514 prio 1\n"},
 	{OP_CAP_SET, ON_LINK, 0,
 	 TC_A "class change dev vnic3 parent 7fd0: classid 7fd0:ffff htb rate 1000000000bit ceil "
-	      "1000000000bit burst 500000 cburst 500000 quantum 60000\n" TC_A
+	      "1000000000bit burst 500000 cburst 500000 quantum 60000 prio 0\n" TC_A
 	      "class change dev vnic3 parent 7fd0:ffff classid 7fd0:1 htb rate 1000000000bit ceil "
-	      "1000000000bit burst 500000 cburst 500000 quantum 60000\n"},
+	      "1000000000bit burst 500000 cburst 500000 quantum 60000 prio 1\n"},
 	{OP_CAP_DEL, ON_LINK, 0,
 	 TC_A "class del dev vnic3 classid 7fd0:1\n" TC_A "class del dev vnic3 classid 7fd0:ffff\n"},
 	{OP_LEAF_ADD, ON_LINK, 0,
