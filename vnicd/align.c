@@ -6,6 +6,7 @@
 #include "vnicd/reconcile.h"
 
 #include "vnicd/apply.h"
+#include "vnicd/flowshow.h"
 #include "vnicd/isolate.h"
 #include "vnicd/log.h"
 #include "vnicd/observe.h"
@@ -107,8 +108,10 @@ static int make_right(struct txn *t, struct vlink *v, struct err *e)
 	if (r < 0)
 		return r;
 	txn_close_counters(v->counters, &it->have, &it->want);
-	if (!it->have.link)
+	if (!it->have.link) {
 		observe_announce(t->d, v);
+		flows_close_counters(v, true, true);
+	}
 	v->trouble = TROUBLE_NONE;
 	v->raise = false;
 	v->half_name[0] = '\0';

@@ -19,6 +19,7 @@ struct flow {
 	struct flow_props kept; /* of them, what outlives this boot */
 	struct counter counters[FLOW_CTR_COUNT];
 	struct vlink *link;
+	bool staged;              /* it came or changed in the request under way */
 	struct flow *prev, *next; /* in link->flows */
 	UT_hash_handle hh_name;   /* in d->flows */
 	UT_hash_handle hh_text;   /* in link->flow_texts: what it matches */
@@ -34,7 +35,13 @@ struct flow *flow_find(const struct daemon *d, const char *name);
 void flows_add(struct daemon *d, struct flow *f);
 void flows_remove(struct daemon *d, struct flow *f);
 /* A slot that no flow of v has, or 0 when there is none left. */
-uint32_t flows_free_slot(const struct vlink *v);
+uint32_t flows_free_slot(struct vlink *v);
+/* The flow of v that matches what text, canonical, says; NULL for none. */
+struct flow *flow_by_text(const struct vlink *v, const char *text);
+/* v goes for good: its flows are freed. */
+void flows_drop(struct daemon *d, struct vlink *v);
+/* v, a copy, is in the world now: its flows are told so. */
+void flows_hand_over(struct vlink *v);
 /* What f asks of the kernel; link_cap: what maxbw in percent is of, bits per second, 0 unknown. */
 struct flow_want flow_wants(const struct flow *f, uint64_t link_cap);
 
@@ -44,7 +51,8 @@ struct flow_edit {
 	struct flow *old, *new;
 };
 /*
- * All of edits or none, in kernel and store; of one link or several. On success every old is freed; on
- * failure kernel and store are as they were, and old, new and the world are the caller's to put back.
+ * All of edits or none, in kernel and store; of one link or several, in the store's transaction that is under
+ * way: it is ended. On success every old is freed; on failure, and in a dry run, kernel and store are as they
+ * were, and old, new and the world are the caller's to put back.
  */
 int reconcile_flows(struct daemon *d, const struct flow_edit *edits, size_t count, struct err *e);

@@ -8,9 +8,9 @@
 
 #include "lib/kern/kern.h"
 #include "vnicd/fault.h"
+#include "vnicd/flowshow.h"
 #include "vnicd/flowwant.h"
 #include "vnicd/log.h"
-#include "vnicd/sampler.h"
 #include "vnicd/txn.h"
 #include "vnicd/want.h"
 
@@ -93,7 +93,7 @@ static int align_link(struct part *p, struct err *e)
 	if (r == 0 && t.items[0].have.link) {
 		want_node(p->d, p->v, &t.items[0].have, &t.items[0].want);
 		r = txn_align(&t, e);
-		if (r == 0) {
+		if (r == 0 && !p->d->dry) {
 			txn_note_hook(p->d, p->v, &t.items[0].want);
 			txn_refresh(&t);
 		}
@@ -164,10 +164,41 @@ static bool is_there(const struct vlink *v)
 	return v->trouble == TROUBLE_NONE && v->at.ifindex;
 }
 
+/* Its class goes, perhaps for another: what it counted until then is read before. */
+static bool loses_class(const struct flow_edit *edit)
+{
+	struct flow_want old, new;
+
+	if (!edit->old || !edit->new)
+		return false;
+	old = flow_want_of(edit->old);
+	new = flow_want_of(edit->new);
+	return flow_want_classed(&old) && (!flow_want_classed(&new) || old.priority != new.priority);
+}
+
+static void collect_before(struct part *p)
+{
+	for (size_t i = 0; i < p->count; i++)
+		if (loses_class(&p->edits[i])) {
+			flows_collect(p->d, p->v);
+			return;
+		}
+}
+
+static void hand_on(const struct flow_edit *edit)
+{
+	if (!edit->old || !edit->new)
+		return;
+	memcpy(edit->new->counters, edit->old->counters, sizeof(edit->new->counters));
+	for (int i = FLOW_CTR_CLASS_IPACKETS; loses_class(edit) && i < FLOW_CTR_COUNT; i++)
+		counter_close(&edit->new->counters[i]);
+}
+
 static int part_make(struct part *p, struct err *e)
 {
 	if (!is_there(p->v))
 		return 0; /* it gets them when it comes */
+	collect_before(p);
 	take_needs(p);
 	return needs_same(&p->before, &p->after) ? change_some(p, false, e) : align_link(p, e);
 }
@@ -273,11 +304,8 @@ static int make_all(struct daemon *d, const struct flow_edit *sorted, size_t cou
 static int carry_out(struct daemon *d, struct flow_edit *sorted, size_t count, struct err *e)
 {
 	size_t done = 0;
-	int r = store_begin(d->store, e);
+	int r = save_edits(d, sorted, count, e);
 
-	if (r < 0)
-		return r;
-	r = save_edits(d, sorted, count, e);
 	r = r < 0 ? r : make_all(d, sorted, count, &done, e);
 	if (r < 0)
 		store_rollback(d->store);
@@ -285,6 +313,20 @@ static int carry_out(struct daemon *d, struct flow_edit *sorted, size_t count, s
 		r = store_commit(d->store, e);
 	if (r < 0)
 		undo_all(d, sorted, done);
+	return r;
+}
+
+/* In a dry run: what would be done, told instead of done. */
+static int preview_all(struct daemon *d, const struct flow_edit *sorted, size_t count, struct err *e)
+{
+	int r = 0;
+
+	for (size_t at = 0; r == 0 && at < count;) {
+		struct part p = part_at(d, sorted, at, count);
+
+		r = align_link(&p, e);
+		at += p.count;
+	}
 	return r;
 }
 
@@ -297,9 +339,15 @@ int reconcile_flows(struct daemon *d, const struct flow_edit *edits, size_t coun
 		return err_nomem(e);
 	memcpy(sorted, edits, count * sizeof(*sorted));
 	qsort(sorted, count, sizeof(*sorted), by_link);
-	r = carry_out(d, sorted, count, e);
-	for (size_t i = 0; i < count && r == 0; i++)
+	r = d->dry ? preview_all(d, sorted, count, e) : carry_out(d, sorted, count, e);
+	if (d->dry) {
+		free(sorted);
+		return r;
+	}
+	for (size_t i = 0; i < count && r == 0; i++) {
+		hand_on(&sorted[i]);
 		flow_free(sorted[i].old);
+	}
 	free(sorted);
 	return r;
 }

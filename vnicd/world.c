@@ -134,6 +134,7 @@ void world_add(struct daemon *d, struct vlink *v)
 	HASH_ADD_KEYPTR(hh_name, d->by_name, v->s.name, strlen(v->s.name), v);
 	if (is_over(v))
 		attach(d, v, find_below(d, v));
+	flows_hand_over(v);
 }
 
 void world_remove(struct daemon *d, struct vlink *v)
@@ -285,7 +286,9 @@ int world_load(struct daemon *d, struct err *e)
 {
 	struct load l = {.d = d, .e = e};
 
-	return store_links(d->store, load_link, &l, e);
+	int r = store_links(d->store, load_link, &l, e);
+
+	return r < 0 ? r : flows_load(d, e);
 }
 
 void world_free(struct daemon *d)
@@ -293,8 +296,10 @@ void world_free(struct daemon *d)
 	struct vlink *v, *next;
 	struct slink *l, *after;
 
-	HASH_ITER (hh_n, d->by_n, v, next)
+	HASH_ITER (hh_n, d->by_n, v, next) {
+		flows_drop(d, v);
 		world_remove(d, v);
+	}
 	HASH_ITER (hh, d->links, l, after)
 		slink_drop(d, l->l.ifindex);
 }

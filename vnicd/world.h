@@ -40,11 +40,13 @@ struct vlink {
 
 	bool seen;  /* at start: its link was found */
 	bool raise; /* to be up when it can be made right: an earlier daemon did not come to that */
-	char half_name[IFNAMSIZ];  /* at start: an interrupted request may have given it this name */
-	struct flow *flows;        /* of it, the oldest first */
-	struct flow *flow_texts;   /* by what they match */
-	struct flow_set *flow_set; /* want_flows() fills it; its own */
-	bool moved;                /* somebody moved it: it is in place, not where its zone property says */
+	char half_name[IFNAMSIZ]; /* at start: an interrupted request may have given it this name */
+	struct flow *flows;       /* of it, the oldest first */
+	struct flow *flow_texts;  /* by what they match */
+	struct counter rest[FLOW_CTR_COUNT]; /* what no flow of it takes, since the daemon began */
+	uint32_t last_slot;                  /* the greatest that a flow of it ever had */
+	struct flow_set *flow_set;           /* want_flows() fills it; its own */
+	bool moved; /* somebody moved it: it is in place, not where its zone property says */
 	char place[ZONE_MAX];
 	struct {
 		int nsid, ifindex;
