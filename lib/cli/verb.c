@@ -96,8 +96,10 @@ static int help_verb(const struct verb *verb)
 
 static void help_line(const struct verb *verb)
 {
-	printf("  %s%s%s %s\n", verb->name, verb->alias ? " | " : "", verb->alias ? verb->alias : "",
-	       verb->usage);
+	printf("  %s", verb->name);
+	if (verb->alias)
+		printf(" (%s)", verb->alias);
+	printf(" %s\n", verb->usage);
 }
 
 static int help_program(const struct program *p)
