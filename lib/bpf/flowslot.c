@@ -124,19 +124,33 @@ static int take_place(const struct bpf *b, uint32_t n, unsigned step, int fd)
 	return r ? r : flow_swap(b, n, "slots", fd);
 }
 
-int flow_slots_grow(const struct bpf *b, uint32_t n, uint32_t slot)
+/* From now, the map in force, to one with this slot. */
+static int grow(const struct bpf *b, uint32_t n, int now, uint32_t slot)
 {
-	FD now = flow_now(b, n, "slots");
 	unsigned step = step_for(slot);
-
-	if (now < 0)
-		return now;
-	if (FLOW_ROW(slot) < rows_in(now))
-		return 0;
 	FD fresh = flow_like(now, FLOW_ROW(slots_of(step)) * columns());
 	int r = fresh < 0 ? fresh : copy_actions(now, fresh);
 
 	return r ? r : take_place(b, n, step, fresh);
+}
+
+/* The map in force, with this slot; to be closed. */
+static int with_slot(const struct bpf *b, uint32_t n, uint32_t slot)
+{
+	int now = flow_now(b, n, "slots"), r;
+
+	if (now < 0 || FLOW_ROW(slot) < rows_in(now))
+		return now;
+	r = grow(b, n, now, slot);
+	close(now);
+	return r ? r : flow_now(b, n, "slots");
+}
+
+int flow_slots_grow(const struct bpf *b, uint32_t n, uint32_t slot)
+{
+	FD fd = with_slot(b, n, slot);
+
+	return fd < 0 ? fd : 0;
 }
 
 static uint64_t word_of(const struct bpf_action *a)
@@ -194,11 +208,11 @@ static int clear_counts(const struct bpf *b, uint32_t n, uint32_t slot)
 
 static int act_on(const struct bpf *b, uint32_t n, uint32_t slot, const struct bpf_action *a)
 {
-	int r = a ? flow_slots_grow(b, n, slot) : 0;
-	FD fd = r ? -1 : flow_now(b, n, "slots");
+	FD fd = a ? with_slot(b, n, slot) : flow_now(b, n, "slots");
+	int r = 0;
 
-	if (r || fd < 0)
-		return r ? r : fd;
+	if (fd < 0)
+		return fd;
 	if (a)
 		return put_word(b, fd, slot, word_of(a));
 	if (FLOW_ROW(slot) < rows_in(fd))
