@@ -84,6 +84,7 @@ $(B)/lib/bpf/%.bpf.o: lib/bpf/%.bpf.c $(wildcard lib/bpf/*.h) Makefile
 	$(Q)mkdir -p $(@D)
 	$(call say,BPF,$<) $(CLANG) -target bpf -mcpu=v3 -O2 -g -Wall -Wextra -Werror -I. \
 		-I/usr/include/$(shell $(CC) -print-multiarch) -c -o $@ $<
+$(B)/lib/bpf/many.bpf.o $(B)/lib/bpf/flow.bpf.o: lib/bpf/vnic.bpf.c lib/model/flowkey.h
 $(B)/lib/bpf/%.skel.h: $(B)/lib/bpf/%.bpf.o
 	$(call say,SKEL,$@) $(BPFTOOL) gen skeleton $< name $(subst .,_,$*)_bpf >$@
 $(call objs,$(filter-out %.bpf.c,$(wildcard lib/bpf/*.c))): $(SKELS)
