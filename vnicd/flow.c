@@ -68,14 +68,14 @@ static void insert(struct vlink *v, struct flow *f)
 		DL_INSERT_INORDER(v->flows, f, by_age);
 }
 
-void flows_add(struct daemon *d, struct flow *f)
+void flow_put_in(struct daemon *d, struct flow *f)
 {
 	HASH_ADD_KEYPTR(hh_name, d->flows, f->s.name, strlen(f->s.name), f);
 	HASH_ADD_KEYPTR(hh_text, f->link->flow_texts, f->s.text, strlen(f->s.text), f);
 	insert(f->link, f);
 }
 
-void flows_remove(struct daemon *d, struct flow *f)
+void flow_take_out(struct daemon *d, struct flow *f)
 {
 	HASH_DELETE(hh_name, d->flows, f);
 	HASH_DELETE(hh_text, f->link->flow_texts, f);
@@ -88,7 +88,7 @@ void flows_drop(struct daemon *d, struct vlink *v)
 
 	DL_FOREACH_SAFE(v->flows, f, next)
 	{
-		flows_remove(d, f);
+		flow_take_out(d, f);
 		flow_free(f);
 	}
 }
@@ -184,7 +184,7 @@ static int load_flow(const struct store_flow *s, void *arg)
 		flow_free(l->f);
 		return r;
 	}
-	flows_add(l->d, l->f);
+	flow_put_in(l->d, l->f);
 	if (s->slot > l->f->link->last_slot)
 		l->f->link->last_slot = s->slot;
 	r = store_flow_props(l->d->store, s->id, load_prop, l, l->e);

@@ -31,9 +31,9 @@ struct flow *flow_new(void);
 struct flow *flow_copy(const struct flow *f); /* not in any table; NULL without memory */
 struct flow *flow_free(struct flow *f);
 struct flow *flow_find(const struct daemon *d, const char *name);
-/* f->link is set. flows_remove() does not free. */
-void flows_add(struct daemon *d, struct flow *f);
-void flows_remove(struct daemon *d, struct flow *f);
+/* f->link is set. flow_take_out() does not free. */
+void flow_put_in(struct daemon *d, struct flow *f);
+void flow_take_out(struct daemon *d, struct flow *f);
 /* A slot that no flow of v has, or 0 when there is none left. */
 uint32_t flows_free_slot(struct vlink *v);
 /* The flow of v that matches what text, canonical, says; NULL for none. */

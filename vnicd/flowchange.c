@@ -77,9 +77,9 @@ static void unstage(struct work *w)
 		struct flow_edit *edit = &w->edits[--w->count];
 
 		if (edit->new)
-			flows_remove(w->d, edit->new);
+			flow_take_out(w->d, edit->new);
 		if (edit->old)
-			flows_add(w->d, edit->old);
+			flow_put_in(w->d, edit->old);
 		edit->new = flow_free(edit->new);
 	}
 }
@@ -364,7 +364,7 @@ static int stage_create(struct work *w, const json_t *params, struct err *e)
 		flow_free(f);
 		return r;
 	}
-	flows_add(w->d, f);
+	flow_put_in(w->d, f);
 	return 0;
 }
 
@@ -374,7 +374,7 @@ static int stage_delete_one(struct work *w, struct flow *f, struct err *e)
 
 	r = r < 0 ? r : push(w, f, NULL, e);
 	if (r == 0)
-		flows_remove(w->d, f);
+		flow_take_out(w->d, f);
 	return r;
 }
 
@@ -433,8 +433,8 @@ static int stage_props(struct work *w, const json_t *params, edit_fn *fn, struct
 		flow_free(new);
 		return r;
 	}
-	flows_remove(w->d, old);
-	flows_add(w->d, new);
+	flow_take_out(w->d, old);
+	flow_put_in(w->d, new);
 	return 0;
 }
 

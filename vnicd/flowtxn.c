@@ -189,7 +189,6 @@ static void hand_on(const struct flow_edit *edit)
 {
 	if (!edit->old || !edit->new)
 		return;
-	memcpy(edit->new->counters, edit->old->counters, sizeof(edit->new->counters));
 	for (int i = FLOW_CTR_CLASS_IPACKETS; loses_class(edit) && i < FLOW_CTR_COUNT; i++)
 		counter_close(&edit->new->counters[i]);
 }

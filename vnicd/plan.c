@@ -211,7 +211,7 @@ static void bands_remove(struct plan *p, enum op_on on)
 }
 
 /* First the flows let go of their classes. */
-static void flows_remove(struct plan *p)
+static void flow_take_out(struct plan *p)
 {
 	if (p->cur.flows != FLOWS_OFF && p->want->flows == FLOWS_OFF)
 		emit(p, OP_FLOWS_DEL, ON_LINK, true);
@@ -279,7 +279,7 @@ static void caps_build(struct plan *p)
 
 static void caps_remove(struct plan *p)
 {
-	flows_remove(p);
+	flow_take_out(p);
 	if (p->cur.steer && !p->want->steer) {
 		if (!prog_drops(&p->want->prog))
 			tree_drain(p, ON_IFB);

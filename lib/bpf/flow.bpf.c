@@ -54,7 +54,7 @@ struct entries {
 	__uint(map_flags, BPF_F_MMAPABLE | BPF_F_INNER_MAP);
 	__uint(max_entries, FLOW_RULES_MIN);
 	__type(key, __u32);
-	__type(value, struct flow_entry);
+	__type(value, struct flow_value);
 } entries SEC(".maps");
 GROWN(entries);
 
@@ -126,7 +126,7 @@ static __always_inline struct flow_side *side_of(const struct search *s)
 static long try_shape(__u32 i, struct search *s)
 {
 	const struct flow_shape *shape;
-	const struct flow_entry *entry;
+	const struct flow_value *entry;
 	const struct flow_hit *hit;
 	const __u32 *at;
 

@@ -104,7 +104,7 @@ static size_t pages(size_t bytes)
 
 static int map_entries(struct flowmap *m, int fd, uint32_t room)
 {
-	m->mapped = pages(room * sizeof(struct flow_entry));
+	m->mapped = pages(room * sizeof(struct flow_value));
 	return map_shared(fd, m->mapped, &m->entry);
 }
 
@@ -130,7 +130,7 @@ static void repair(struct flowmap *m)
 
 	t->free = t->rules = 0;
 	for (uint32_t i = t->used < m->room ? t->used : m->room; i-- > 0;) {
-		struct flow_entry *x = &m->entry[i];
+		struct flow_value *x = &m->entry[i];
 
 		if (x->key.shape && !x->hit[now].slot1)
 			forget(m, i);
@@ -195,7 +195,7 @@ uint32_t flowmap_take(struct flowmap *m)
 
 void flowmap_give(struct flowmap *m, uint32_t at)
 {
-	struct flow_entry *x = &m->entry[at];
+	struct flow_value *x = &m->entry[at];
 
 	memset(x, 0, sizeof(*x));
 	x->key.word[0] = m->table->free;

@@ -12,7 +12,7 @@ int flow_pin(char ret[static PIN_MAX], const struct bpf *b, uint32_t n, const ch
 /* The rules: where they are written, and the index that programs find them by. */
 struct flowmap {
 	struct flow_table *table;
-	struct flow_entry *entry; /* all of them, mapped */
+	struct flow_value *entry; /* all of them, mapped */
 	uint32_t room;            /* how many rules there may be */
 	size_t mapped;            /* bytes */
 	int rules;                /* the index in force */

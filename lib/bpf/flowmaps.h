@@ -78,7 +78,7 @@ struct flow_hit {
 };
 
 /* A rule's place, which the index has by its key. A free one's first word is the next free one, and 1. */
-struct flow_entry {
+struct flow_value {
 	union flow_block key;
 	struct flow_hit hit[2];
 };

@@ -100,7 +100,7 @@ static struct flow_shape *add_mask(struct sketch *s, const struct flow_key *mask
 	return x;
 }
 
-static void put_edit(struct change *c, const struct bpf_rule *rule, const struct flow_shape *shape, bool add)
+static void put_edit(struct change *c, const struct flow_entry *rule, const struct flow_shape *shape, bool add)
 {
 	struct edit *x = &c->edit[c->count];
 
@@ -127,13 +127,13 @@ static int too_many(const struct change *c, enum flow_dir dir, unsigned count, s
 }
 
 /* A rule whose mask is not there is not there either. */
-static int collect(struct change *c, const struct bpf_rule *list, size_t count, bool add, struct err *e)
+static int collect(struct change *c, const struct flow_entry *list, size_t count, bool add, struct err *e)
 {
 	struct flow_shape *shape = NULL;
 	enum flow_dir dir = FLOW_IN;
 
 	for (size_t i = 0; i < count; i++) {
-		const struct bpf_rule *x = &list[i];
+		const struct flow_entry *x = &list[i];
 
 		if (add && x->slot >= FLOW_SLOTS_MAX)
 			return vnic_failed(c->n, -ERANGE, "cannot have that many flows", e);
@@ -276,7 +276,7 @@ static int make_room(struct change *c)
 static void write_edit(struct change *c, struct edit *x)
 {
 	unsigned next = !(c->m.table->gen & 1);
-	struct flow_entry *entry;
+	struct flow_value *entry;
 
 	if (x->fresh) {
 		x->at = flowmap_take(&c->m);
@@ -307,7 +307,7 @@ static void take_back(struct change *c)
 
 	flowmap_drop(&c->m, c->keys, gather(c, true));
 	for (size_t i = 0; i < c->count; i++) {
-		struct flow_entry *entry = &c->m.entry[c->edit[i].at];
+		struct flow_value *entry = &c->m.entry[c->edit[i].at];
 
 		entry->hit[!now] = entry->hit[now];
 		if (c->edit[i].fresh)
@@ -328,7 +328,7 @@ static void scan(struct change *c, enum flow_dir dir)
 		s->shape[i].best_lo = UINT32_MAX;
 	}
 	for (uint32_t i = 0; i < c->m.table->used; i++) {
-		const struct flow_entry *x = &c->m.entry[i];
+		const struct flow_value *x = &c->m.entry[i];
 
 		if (x->key.shape && FLOW_DIR(x->key.shape) == (uint32_t)dir && x->hit[next].slot1)
 			offer_best(by_number[FLOW_NUMBER(x->key.shape)], &x->hit[next]);
@@ -431,8 +431,8 @@ static int carry_through(struct change *c, struct err *e)
 	return r ? vnic_failed(c->n, r, "cannot write its flow rules", e) : 0;
 }
 
-int bpf_flows_change(struct bpf *b, uint32_t n, const struct bpf_rule *del, size_t del_count,
-		     const struct bpf_rule *add, size_t add_count, const bool strict[FLOW_DIRS],
+int bpf_flows_change(struct bpf *b, uint32_t n, const struct flow_entry *del, size_t del_count,
+		     const struct flow_entry *add, size_t add_count, const bool strict[FLOW_DIRS],
 		     struct err *e)
 {
 	__attribute__((cleanup(change_done))) struct change c = {.b = b, .n = n, .m = FLOWMAP_NONE};
@@ -451,16 +451,16 @@ int bpf_flows_change(struct bpf *b, uint32_t n, const struct bpf_rule *del, size
 	return carry_through(&c, e);
 }
 
-static struct bpf_rule rule_of(const struct flow_entry *x, const struct flow_hit *hit,
+static struct flow_entry rule_of(const struct flow_value *x, const struct flow_hit *hit,
 			       const struct flow_shape *shape)
 {
-	return (struct bpf_rule){.rule = {.key = x->key.key, .mask = shape->mask.key},
+	return (struct flow_entry){.rule = {.key = x->key.key, .mask = shape->mask.key},
 				 .order = {.hi = hit->hi, .lo = hit->lo},
 				 .dir = (enum flow_dir)FLOW_DIR(x->key.shape),
 				 .slot = hit->slot1 - FLOW_ROW(0)};
 }
 
-int bpf_flows_rules(struct bpf *b, uint32_t n, int (*cb)(const struct bpf_rule *r, void *arg), void *arg,
+int bpf_flows_rules(struct bpf *b, uint32_t n, int (*cb)(const struct flow_entry *r, void *arg), void *arg,
 		    struct err *e)
 {
 	const struct flow_shape *by_number[FLOW_DIRS][FLOW_NUMBERS] = {{NULL}};
@@ -478,8 +478,8 @@ int bpf_flows_rules(struct bpf *b, uint32_t n, int (*cb)(const struct bpf_rule *
 			by_number[d][FLOW_NUMBER(s->mask.shape)] = s;
 		}
 	for (uint32_t i = 0; !r && i < m.table->used; i++) {
-		const struct flow_entry *x = &m.entry[i];
-		struct bpf_rule rule;
+		const struct flow_value *x = &m.entry[i];
+		struct flow_entry rule;
 
 		if (!x->key.shape || !x->hit[now].slot1)
 			continue;

@@ -153,7 +153,7 @@ int flow_slots_grow(const struct bpf *b, uint32_t n, uint32_t slot)
 	return fd < 0 ? fd : 0;
 }
 
-static uint64_t word_of(const struct bpf_action *a)
+static uint64_t word_of(const struct flow_action *a)
 {
 	uint64_t word = FLOW_ACT_SET | (a->blocked ? FLOW_ACT_BLOCKED : 0) | (a->mark ? FLOW_ACT_MARK : 0);
 
@@ -161,9 +161,9 @@ static uint64_t word_of(const struct bpf_action *a)
 	       (uint64_t)a->class[FLOW_OUT] << 16;
 }
 
-static struct bpf_action action_of(uint64_t word)
+static struct flow_action action_of(uint64_t word)
 {
-	return (struct bpf_action){
+	return (struct flow_action){
 		.blocked = word & FLOW_ACT_BLOCKED,
 		.mark = word & FLOW_ACT_MARK,
 		.dscp = word >> FLOW_ACT_DSCP_SHIFT & 63,
@@ -206,7 +206,7 @@ static int clear_counts(const struct bpf *b, uint32_t n, uint32_t slot)
 	return r;
 }
 
-static int act_on(const struct bpf *b, uint32_t n, uint32_t slot, const struct bpf_action *a)
+static int act_on(const struct bpf *b, uint32_t n, uint32_t slot, const struct flow_action *a)
 {
 	FD fd = a ? with_slot(b, n, slot) : flow_now(b, n, "slots");
 	int r = 0;
@@ -220,7 +220,7 @@ static int act_on(const struct bpf *b, uint32_t n, uint32_t slot, const struct b
 	return r ? r : clear_counts(b, n, slot);
 }
 
-int bpf_flows_action_set(struct bpf *b, uint32_t n, uint32_t slot, const struct bpf_action *a, struct err *e)
+int bpf_flows_action_set(struct bpf *b, uint32_t n, uint32_t slot, const struct flow_action *a, struct err *e)
 {
 	int r = slot < FLOW_SLOTS_MAX ? act_on(b, n, slot, a) : -ERANGE;
 
@@ -228,7 +228,7 @@ int bpf_flows_action_set(struct bpf *b, uint32_t n, uint32_t slot, const struct 
 }
 
 int bpf_flows_actions(struct bpf *b, uint32_t n,
-		      int (*cb)(uint32_t slot, const struct bpf_action *a, void *arg), void *arg,
+		      int (*cb)(uint32_t slot, const struct flow_action *a, void *arg), void *arg,
 		      struct err *e)
 {
 	FD fd = flow_now(b, n, "slots");
@@ -240,7 +240,7 @@ int bpf_flows_actions(struct bpf *b, uint32_t n,
 		return vnic_failed(n, r, "cannot read what is done with its flows' packets", e);
 	for (uint32_t slot = 0; !r && FLOW_ROW(slot) < rows; slot++) {
 		uint64_t word = w.cell[FLOW_ROW(slot) * columns()].action;
-		struct bpf_action a = action_of(word);
+		struct flow_action a = action_of(word);
 
 		r = word & FLOW_ACT_SET ? cb(slot, &a, arg) : 0;
 	}

@@ -177,7 +177,7 @@ static void shift_back(struct act *a, const struct flow_set *to)
 	flow_set_free(&now);
 }
 
-int flows_shift(struct act *a, const struct flow_set *have, const struct flow_set *want)
+static int flows_shift(struct act *a, const struct flow_set *have, const struct flow_set *want)
 {
 	int rc = shift(a, have, want);
 

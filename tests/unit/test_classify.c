@@ -268,7 +268,7 @@ static bool key_of(const struct spec *s, enum flow_dir dir, struct flow_key *k)
 /* --- the model: rules
  * ----------------------------------------------------------------------------------------- */
 
-static struct bpf_rule rules[RULES_MAX];
+static struct flow_entry rules[RULES_MAX];
 static size_t rule_count;
 static struct flow_key shapes[SHAPES];
 static uint32_t age;
@@ -318,9 +318,9 @@ static void lay(struct flow_key *k, const struct flow_key *mask)
 }
 
 /* A packet's key with a mask over it: rules that packets meet. */
-static struct bpf_rule roll_rule(void)
+static struct flow_entry roll_rule(void)
 {
-	struct bpf_rule r = {.dir = (enum flow_dir)roll(2), .slot = 1 + roll(SLOTS - 1)};
+	struct flow_entry r = {.dir = (enum flow_dir)roll(2), .slot = 1 + roll(SLOTS - 1)};
 	struct spec s;
 
 	do {
@@ -334,12 +334,12 @@ static struct bpf_rule roll_rule(void)
 	return r;
 }
 
-static bool same_rule(const struct bpf_rule *a, const struct bpf_rule *c)
+static bool same_rule(const struct flow_entry *a, const struct flow_entry *c)
 {
 	return a->dir == c->dir && !memcmp(&a->rule, &c->rule, sizeof(a->rule));
 }
 
-static void model_add(const struct bpf_rule *r)
+static void model_add(const struct flow_entry *r)
 {
 	for (size_t i = 0; i < rule_count; i++)
 		if (same_rule(&rules[i], r)) {
@@ -350,7 +350,7 @@ static void model_add(const struct bpf_rule *r)
 	rules[rule_count++] = *r;
 }
 
-static void model_del(const struct bpf_rule *r)
+static void model_del(const struct flow_entry *r)
 {
 	for (size_t i = 0; i < rule_count; i++)
 		if (same_rule(&rules[i], r)) {
@@ -367,7 +367,7 @@ static bool better(const struct flow_order *a, const struct flow_order *c)
 /* All rules, one after the other. */
 static uint32_t model_find(const struct flow_key *k, enum flow_dir dir)
 {
-	const struct bpf_rule *best = NULL;
+	const struct flow_entry *best = NULL;
 
 	for (size_t i = 0; i < rule_count; i++) {
 		struct flow_key masked = *k;
@@ -382,7 +382,7 @@ static uint32_t model_find(const struct flow_key *k, enum flow_dir dir)
 
 static const bool LENIENT[FLOW_DIRS] = {false, false}, STRICT[FLOW_DIRS] = {true, true};
 
-static void change(const struct bpf_rule *del, size_t dels, const struct bpf_rule *add, size_t adds)
+static void change(const struct flow_entry *del, size_t dels, const struct flow_entry *add, size_t adds)
 {
 	ck_ok(bpf_flows_change(b, 1, del, dels, add, adds, LENIENT, &e));
 }
@@ -390,7 +390,7 @@ static void change(const struct bpf_rule *del, size_t dels, const struct bpf_rul
 /* Some rules go, some come, some of each are given twice or are not there. */
 static void roll_change(void)
 {
-	struct bpf_rule del[40], add[60];
+	struct flow_entry del[40], add[60];
 	size_t dels = rule_count ? roll(rule_count > 200 ? 40 : 20) : 0, adds = roll(30);
 
 	if (!roll(8))
@@ -411,7 +411,7 @@ static void roll_change(void)
 	change(del, dels, add, adds);
 }
 
-static int is_known(const struct bpf_rule *r, void *arg)
+static int is_known(const struct flow_entry *r, void *arg)
 {
 	size_t *count = arg;
 
@@ -437,7 +437,7 @@ static void compare_rules(void)
 static void slots_are_classes(void)
 {
 	for (uint32_t i = 1; i < SLOTS; i++) {
-		struct bpf_action a = {.class = {(uint16_t)i, (uint16_t)i}};
+		struct flow_action a = {.class = {(uint16_t)i, (uint16_t)i}};
 
 		ck_ok(bpf_flows_action_set(b, 1, i, &a, &e));
 	}
@@ -579,9 +579,9 @@ static size_t roll_broken(uint8_t *frame)
 	return len;
 }
 
-static struct bpf_rule blocked_rule(uint8_t proto, uint16_t port, enum flow_dir dir, uint32_t slot)
+static struct flow_entry blocked_rule(uint8_t proto, uint16_t port, enum flow_dir dir, uint32_t slot)
 {
-	struct bpf_rule r = {.dir = dir, .slot = slot, .order = {.hi = 1, .lo = slot}};
+	struct flow_entry r = {.dir = dir, .slot = slot, .order = {.hi = 1, .lo = slot}};
 
 	r.rule.mask.proto = 0xff;
 	r.rule.key.proto = proto;
@@ -620,7 +620,7 @@ START_TEST(broken_frames_do_not_pass)
 {
 	unsigned long frames = setting("FRAMES", getenv("SLOW_BUILD") ? 10000 : 30000), dropped = 0, bad = 0,
 		      refused = 0;
-	struct bpf_rule r[4] = {blocked_rule(17, 5, FLOW_IN, 1), blocked_rule(17, 5, FLOW_OUT, 1),
+	struct flow_entry r[4] = {blocked_rule(17, 5, FLOW_IN, 1), blocked_rule(17, 5, FLOW_OUT, 1),
 				blocked_rule(6, 0, FLOW_IN, 2), blocked_rule(6, 0, FLOW_OUT, 2)};
 	struct sums want = {.packets = 0}, got;
 
@@ -628,7 +628,7 @@ START_TEST(broken_frames_do_not_pass)
 	ck_ok(bpf_flows_add(b, &site, &e));
 	ck_ok(bpf_flows_change(b, 1, NULL, 0, r, 4, STRICT, &e));
 	for (uint32_t slot = 1; slot < 3; slot++)
-		ck_ok(bpf_flows_action_set(b, 1, slot, &(struct bpf_action){.blocked = true}, &e));
+		ck_ok(bpf_flows_action_set(b, 1, slot, &(struct flow_action){.blocked = true}, &e));
 	FD in = program(FLOW_RX), out = program(FLOW_TX);
 	for (unsigned long i = 0; i < frames; i++) {
 		uint8_t frame[FRAME_MAX], proto;
@@ -674,9 +674,9 @@ END_TEST
 #define MOVING 24
 
 /* Set A knows these packets by address and port, set B by port alone: not one rule is in both. */
-static struct bpf_rule moving_rule(unsigned i, bool second)
+static struct flow_entry moving_rule(unsigned i, bool second)
 {
-	struct bpf_rule r = {
+	struct flow_entry r = {
 		.dir = FLOW_OUT, .slot = second ? 2 : 1, .order = {.hi = second ? 5 : 7, .lo = i + 1}};
 
 	r.rule.mask.remote_port = 0xffff;
@@ -717,7 +717,7 @@ static void *keep_running(void *arg)
 
 START_TEST(no_packet_sees_half_a_change)
 {
-	struct bpf_rule set[2][MOVING];
+	struct flow_entry set[2][MOVING];
 	struct runner w = {.stop = false};
 	pthread_t thread;
 	double start;
@@ -754,13 +754,13 @@ END_TEST
 /* count rules of one mask, remote address and port; the last is what the packet below meets. */
 static void many_rules(size_t count, bool add)
 {
-	struct bpf_rule *list = calloc(count, sizeof(*list));
+	struct flow_entry *list = calloc(count, sizeof(*list));
 
 	for (size_t i = 0; i < count; i++) {
 		uint32_t left = (uint32_t)(count - 1 - i);
 
 		list[i] =
-			(struct bpf_rule){.dir = FLOW_OUT, .slot = 1, .order = {.hi = 10, .lo = (uint32_t)i}};
+			(struct flow_entry){.dir = FLOW_OUT, .slot = 1, .order = {.hi = 10, .lo = (uint32_t)i}};
 		memset(list[i].rule.mask.remote, 0xff, 4);
 		list[i].rule.mask.remote_port = 0xffff;
 		memcpy(list[i].rule.key.remote, (uint8_t[]){10, 1, (uint8_t)(left >> 8), (uint8_t)left}, 4);
@@ -773,10 +773,10 @@ static void many_rules(size_t count, bool add)
 /* All better than the rule that is met, and met by nothing. */
 static void other_shapes(unsigned count, bool add)
 {
-	struct bpf_rule list[64];
+	struct flow_entry list[64];
 
 	for (unsigned i = 0; i < count; i++) {
-		list[i] = (struct bpf_rule){.dir = FLOW_OUT, .slot = 2, .order = {.hi = 1, .lo = i}};
+		list[i] = (struct flow_entry){.dir = FLOW_OUT, .slot = 2, .order = {.hi = 1, .lo = i}};
 		memset(list[i].rule.mask.remote, 0xff, 4);
 		list[i].rule.mask.remote_port = htons((uint16_t)(0xffff << (1 + i % 8)));
 		list[i].rule.mask.local_port = i / 8 ? 0xffff : 0;
@@ -808,7 +808,7 @@ static uint32_t ns_each(int prog)
 
 static void one_more(size_t beside)
 {
-	struct bpf_rule r = {.dir = FLOW_OUT, .slot = 1, .order = {.hi = 10, .lo = 99999}};
+	struct flow_entry r = {.dir = FLOW_OUT, .slot = 1, .order = {.hi = 10, .lo = 99999}};
 	double best = 1, t;
 
 	memset(r.rule.mask.remote, 0xff, 4);

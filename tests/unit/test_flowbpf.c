@@ -72,9 +72,9 @@ static void wait_a_little(void)
 }
 
 /* In for local, out for remote: the port is the destination's. */
-static struct bpf_rule port_rule(enum flow_dir dir, uint16_t port, uint32_t slot)
+static struct flow_entry port_rule(enum flow_dir dir, uint16_t port, uint32_t slot)
 {
-	struct bpf_rule r = {.dir = dir, .slot = slot, .order = {.hi = 10, .lo = slot}};
+	struct flow_entry r = {.dir = dir, .slot = slot, .order = {.hi = 10, .lo = slot}};
 
 	r.rule.mask.has = r.rule.key.has = FLOW_HAS_PORTS;
 	r.rule.mask.proto = 0xff;
@@ -84,17 +84,17 @@ static struct bpf_rule port_rule(enum flow_dir dir, uint16_t port, uint32_t slot
 	return r;
 }
 
-static void add_rule(struct bpf_rule r)
+static void add_rule(struct flow_entry r)
 {
 	ck_ok(bpf_flows_change(b, 1, NULL, 0, &r, 1, LENIENT, &e));
 }
 
-static void del_rule(struct bpf_rule r)
+static void del_rule(struct flow_entry r)
 {
 	ck_ok(bpf_flows_change(b, 1, &r, 1, NULL, 0, LENIENT, &e));
 }
 
-static void flow(uint16_t port, uint32_t slot, struct bpf_action a)
+static void flow(uint16_t port, uint32_t slot, struct flow_action a)
 {
 	ck_ok(bpf_flows_action_set(b, 1, slot, &a, &e));
 	add_rule(port_rule(FLOW_IN, port, slot));
@@ -117,13 +117,13 @@ static bool vnic_there(void)
 	return p.present;
 }
 
-static int one_rule(const struct bpf_rule *r, void *arg)
+static int one_rule(const struct flow_entry *r, void *arg)
 {
-	*(struct bpf_rule *)arg = *r;
+	*(struct flow_entry *)arg = *r;
 	return 0;
 }
 
-static int count_rules(const struct bpf_rule *r, void *arg)
+static int count_rules(const struct flow_entry *r, void *arg)
 {
 	(void)r;
 	++*(unsigned *)arg;
@@ -157,13 +157,13 @@ static void comes_and_goes(void)
 	ck_ok(bpf_flows_add(b, &site, &e));
 	ck_assert(flows_there());
 	ck_assert(vnic_there());
-	flow(53, 1, (struct bpf_action){.blocked = false});
+	flow(53, 1, (struct flow_action){.blocked = false});
 	acts = 0;
 	reopen();
 	ck_assert(flows_there());
 	ck_ok(bpf_flows_add(b, &site, &e));
 	ck_ok(bpf_vnic_add(b, 1, site.ifindex, &(struct prog){.rx = HOOK_PASS}, &e));
-	flow(53, 1, (struct bpf_action){.blocked = false});
+	flow(53, 1, (struct flow_action){.blocked = false});
 	ck_assert_uint_eq(acts, 0);
 	/* The VNIC's own state is obeyed still. */
 	ck_ok(bpf_vnic_set(b, 1, &p, &e));
@@ -279,9 +279,9 @@ START_TEST(the_ifb_is_at_home)
 }
 END_TEST
 
-static int first_action(uint32_t slot, const struct bpf_action *a, void *arg)
+static int first_action(uint32_t slot, const struct flow_action *a, void *arg)
 {
-	struct bpf_action *ret = arg;
+	struct flow_action *ret = arg;
 
 	*ret = *a;
 	return (int)slot;
@@ -289,8 +289,8 @@ static int first_action(uint32_t slot, const struct bpf_action *a, void *arg)
 
 START_TEST(rules_and_actions_are_told_back)
 {
-	struct bpf_rule r = port_rule(FLOW_OUT, 443, 77), seen;
-	struct bpf_action a = {.blocked = true, .mark = true, .dscp = 46, .class = {0x1234, 0xffff}}, got;
+	struct flow_entry r = port_rule(FLOW_OUT, 443, 77), seen;
+	struct flow_action a = {.blocked = true, .mark = true, .dscp = 46, .class = {0x1234, 0xffff}}, got;
 
 	ck_assert_int_eq(bpf_flows_rules(b, 1, one_rule, &seen, &e), -ENOENT);
 	ck_ok(bpf_flows_add(b, &site, &e));
@@ -315,9 +315,9 @@ START_TEST(rules_and_actions_are_told_back)
 }
 END_TEST
 
-static struct bpf_rule shape_rule(unsigned i)
+static struct flow_entry shape_rule(unsigned i)
 {
-	struct bpf_rule r = {.dir = FLOW_IN, .slot = i, .order = {.hi = i}};
+	struct flow_entry r = {.dir = FLOW_IN, .slot = i, .order = {.hi = i}};
 
 	memset(r.rule.mask.local, 0xff, i / 8);
 	r.rule.mask.local[i / 8] = (uint8_t)(0xff00 >> i % 8);
@@ -327,7 +327,7 @@ static struct bpf_rule shape_rule(unsigned i)
 
 START_TEST(masks_are_limited)
 {
-	struct bpf_rule r[FLOW_MASKS_MAX + 1];
+	struct flow_entry r[FLOW_MASKS_MAX + 1];
 
 	ck_ok(bpf_flows_add(b, &site, &e));
 	for (unsigned i = 0; i <= FLOW_MASKS_MAX; i++)
@@ -349,14 +349,14 @@ END_TEST
 START_TEST(maps_grow)
 {
 	ck_ok(bpf_flows_add(b, &site, &e));
-	flow(53, 1, (struct bpf_action){.mark = true, .dscp = 10});
+	flow(53, 1, (struct flow_action){.mark = true, .dscp = 10});
 	FD out = program(FLOW_TX);
 	for (uint32_t slot = 2; slot < 5000; slot += slot < 200 ? 1 : 600) {
 		uint8_t f[UDP_BYTES];
 		struct ran r = run_on(out, f, udp(f, V1, 53), 0, 1);
 
 		ck_assert_uint_eq(r.frame[15], 10 << 2 | 3);
-		flow((uint16_t)(1000 + slot), slot, (struct bpf_action){.class = {0, (uint16_t)slot}});
+		flow((uint16_t)(1000 + slot), slot, (struct flow_action){.class = {0, (uint16_t)slot}});
 		r = run_on(out, f, udp(f, V1, (uint16_t)(1000 + slot)), 0, 1);
 		ck_assert_uint_eq(r.priority, 0x7fd10000 | slot);
 	}
@@ -373,7 +373,7 @@ END_TEST
 /* A daemon that dies in the middle of a change: what was in force is, and nothing else. */
 START_TEST(a_broken_change_is_put_right)
 {
-	const struct bpf_rule kept = port_rule(FLOW_OUT, 1, 1), lost = port_rule(FLOW_OUT, 2, 2);
+	const struct flow_entry kept = port_rule(FLOW_OUT, 1, 1), lost = port_rule(FLOW_OUT, 2, 2);
 	uint8_t f[UDP_BYTES];
 	uint32_t at;
 
@@ -411,8 +411,8 @@ START_TEST(a_broken_change_is_put_right)
 	}
 	add_rule(lost);
 	FD out = program(FLOW_TX);
-	flow(1, 1, (struct bpf_action){.class = {1, 1}});
-	flow(2, 2, (struct bpf_action){.class = {2, 2}});
+	flow(1, 1, (struct flow_action){.class = {1, 1}});
+	flow(2, 2, (struct flow_action){.class = {2, 2}});
 	ck_assert_uint_eq(run_on(out, f, udp(f, V1, 1), 0, 1).priority, 0x7fd10001);
 	ck_assert_uint_eq(run_on(out, f, udp(f, V1, 2), 0, 1).priority, 0x7fd10002);
 }
@@ -425,7 +425,7 @@ START_TEST(frames_are_marked)
 	struct ran r;
 
 	ck_ok(bpf_flows_add(b, &site, &e));
-	flow(53, 1, (struct bpf_action){.mark = true, .dscp = 46});
+	flow(53, 1, (struct flow_action){.mark = true, .dscp = 46});
 	FD out = program(FLOW_TX);
 	udp(f, V1, 53);
 	ck_assert(checksum_holds(f + 14));
@@ -454,7 +454,7 @@ START_TEST(segments_are_counted)
 	uint8_t f[UDP_BYTES];
 
 	ck_ok(bpf_flows_add(b, &site, &e));
-	flow(53, 1, (struct bpf_action){.blocked = false});
+	flow(53, 1, (struct flow_action){.blocked = false});
 	FD out = program(FLOW_TX);
 	run_on(out, f, udp(f, V1, 53), 10, 1);
 	ck_assert_uint_eq(counted(1).packets[FLOW_OUT], 4);
@@ -488,7 +488,7 @@ START_TEST(a_frame_gets_its_class)
 	ck_assert(!there);
 	tree("v1");
 	ck_ok(bpf_flows_add(b, &site, &e));
-	flow(53, 1, (struct bpf_action){.class = {0, 2}});
+	flow(53, 1, (struct flow_action){.class = {0, 2}});
 	send_udp("v1", V1, 53, 5);
 	in_class("v1", 2, 5);
 	udp(f, V1, 99);
@@ -519,9 +519,9 @@ static void what_comes_in(void)
 	ck_ok(bpf_steer_add(b, index_of("w1"), V1, site.ifb, &e));
 	tree("vi1");
 	ck_ok(bpf_flows_add(b, &site, &e));
-	flow(53, 1, (struct bpf_action){.class = {3, 0}});
-	flow(54, 2, (struct bpf_action){.class = {0, 0}});
-	flow(55, 3, (struct bpf_action){.blocked = true});
+	flow(53, 1, (struct flow_action){.class = {3, 0}});
+	flow(54, 2, (struct flow_action){.class = {0, 0}});
+	flow(55, 3, (struct flow_action){.blocked = true});
 	send_udp("w0", V1, 53, 5);
 	send_udp("w0", V1, 54, 6);
 	send_udp("w0", V1, 55, 7);
@@ -556,7 +556,7 @@ END_TEST
 /* The kernel takes the outer tag off what comes in; a second one stays in the frame. */
 START_TEST(tags_are_found_in_metadata)
 {
-	struct bpf_rule r = {.dir = FLOW_IN, .slot = 1, .order = {.hi = 1}};
+	struct flow_entry r = {.dir = FLOW_IN, .slot = 1, .order = {.hi = 1}};
 	uint8_t f[UDP_BYTES + 8];
 
 	r.rule.mask =
