@@ -5,6 +5,8 @@
  */
 #include "vnicd/plan.h"
 
+#include "lib/model/flowset.h"
+
 #include <string.h>
 
 #define IPV6_MTU 1280u
@@ -192,6 +194,14 @@ static void prog_build(struct plan *p)
 		emit(p, OP_PROG_SET, ON_LINK, true);
 }
 
+/* What was seen was compared with what was wanted until now. */
+static bool flows_differ(const struct plan *p)
+{
+	const struct flow_set *was = p->cur.flow_set, *is = p->want->flow_set;
+
+	return was != is && was && is && !flow_set_equal(was, is);
+}
+
 /* Before frames are led to what they need, and before it is up. */
 static void flows_build(struct plan *p)
 {
@@ -200,7 +210,7 @@ static void flows_build(struct plan *p)
 	prog_build(p);
 	if (p->cur.flows == FLOWS_OFF)
 		emit(p, OP_FLOWS_ADD, ON_LINK, true);
-	if (p->cur.flows != FLOWS_ON)
+	if (p->cur.flows != FLOWS_ON || flows_differ(p))
 		emit(p, OP_FLOWS_SET, ON_LINK, true);
 }
 

@@ -100,7 +100,8 @@ static struct flow_shape *add_mask(struct sketch *s, const struct flow_key *mask
 	return x;
 }
 
-static void put_edit(struct change *c, const struct flow_entry *rule, const struct flow_shape *shape, bool add)
+static void put_edit(struct change *c, const struct flow_entry *rule, const struct flow_shape *shape,
+		     bool add)
 {
 	struct edit *x = &c->edit[c->count];
 
@@ -452,12 +453,12 @@ int bpf_flows_change(struct bpf *b, uint32_t n, const struct flow_entry *del, si
 }
 
 static struct flow_entry rule_of(const struct flow_value *x, const struct flow_hit *hit,
-			       const struct flow_shape *shape)
+				 const struct flow_shape *shape)
 {
 	return (struct flow_entry){.rule = {.key = x->key.key, .mask = shape->mask.key},
-				 .order = {.hi = hit->hi, .lo = hit->lo},
-				 .dir = (enum flow_dir)FLOW_DIR(x->key.shape),
-				 .slot = hit->slot1 - FLOW_ROW(0)};
+				   .order = {.hi = hit->hi, .lo = hit->lo},
+				   .dir = (enum flow_dir)FLOW_DIR(x->key.shape),
+				   .slot = hit->slot1 - FLOW_ROW(0)};
 }
 
 int bpf_flows_rules(struct bpf *b, uint32_t n, int (*cb)(const struct flow_entry *r, void *arg), void *arg,

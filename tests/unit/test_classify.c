@@ -621,7 +621,7 @@ START_TEST(broken_frames_do_not_pass)
 	unsigned long frames = setting("FRAMES", getenv("SLOW_BUILD") ? 10000 : 30000), dropped = 0, bad = 0,
 		      refused = 0;
 	struct flow_entry r[4] = {blocked_rule(17, 5, FLOW_IN, 1), blocked_rule(17, 5, FLOW_OUT, 1),
-				blocked_rule(6, 0, FLOW_IN, 2), blocked_rule(6, 0, FLOW_OUT, 2)};
+				  blocked_rule(6, 0, FLOW_IN, 2), blocked_rule(6, 0, FLOW_OUT, 2)};
 	struct sums want = {.packets = 0}, got;
 
 	seed("broken frames");
@@ -759,8 +759,8 @@ static void many_rules(size_t count, bool add)
 	for (size_t i = 0; i < count; i++) {
 		uint32_t left = (uint32_t)(count - 1 - i);
 
-		list[i] =
-			(struct flow_entry){.dir = FLOW_OUT, .slot = 1, .order = {.hi = 10, .lo = (uint32_t)i}};
+		list[i] = (struct flow_entry){
+			.dir = FLOW_OUT, .slot = 1, .order = {.hi = 10, .lo = (uint32_t)i}};
 		memset(list[i].rule.mask.remote, 0xff, 4);
 		list[i].rule.mask.remote_port = 0xffff;
 		memcpy(list[i].rule.key.remote, (uint8_t[]){10, 1, (uint8_t)(left >> 8), (uint8_t)left}, 4);
