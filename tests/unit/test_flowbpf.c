@@ -305,7 +305,7 @@ START_TEST(rules_and_actions_are_told_back)
 	ck_assert_uint_eq(rules_there(), 1);
 	ck_ok(bpf_flows_action_set(b, 1, 77, &a, &e));
 	ck_assert_int_eq(bpf_flows_actions(b, 1, first_action, &got, &e), 77);
-	ck_assert(!memcmp(&a, &got, sizeof(a)));
+	ck_assert(flow_action_equal(&a, &got));
 	ck_ok(bpf_flows_action_set(b, 1, 77, NULL, &e));
 	ck_assert_int_eq(bpf_flows_actions(b, 1, first_action, &got, &e), 0);
 	ck_assert_int_eq(bpf_flows_action_set(b, 1, FLOW_SLOTS_MAX, &a, &e), -ERANGE);
