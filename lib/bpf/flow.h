@@ -15,33 +15,11 @@
 
 #define FLOW_SLOTS_MAX 65536u
 
-<<<<<<< HEAD
-/* Of one flow, both directions. A frame is counted by what is sent for it: each segment of a GSO frame, with
- * its own headers. drops: blocked ones. */
-=======
-/* One rule of a direction, and whose it is. */
-struct bpf_rule {
-	struct flow_rule rule;
-	struct flow_order order;
-	enum flow_dir dir;
-	uint32_t slot;
-};
-
-/* What becomes of a flow's packets in one direction. class: minor number of a class in the tree of that
- * direction (7fd0:class), 0 the tree's default class (or no tree at all). */
-struct bpf_action {
-	bool blocked;
-	bool mark; /* DSCP is set to dscp */
-	uint8_t dscp;
-	uint16_t class[FLOW_DIRS];
-};
-
 /*
  * Of one flow, both directions. A frame is counted by what is sent for it: each segment of a GSO frame, with
  * its own headers. drops: blocked ones, a GSO frame as one. A frame that a class counts is not counted here;
  * group frames that come in pass by the ifb and its classes, so they are, also of a flow that has a class.
  */
->>>>>>> flowbpf
 struct bpf_flow_count {
 	uint64_t packets[FLOW_DIRS], bytes[FLOW_DIRS], drops[FLOW_DIRS];
 };
@@ -84,19 +62,15 @@ int bpf_flows_rules(struct bpf *b, uint32_t n, int (*cb)(const struct flow_entry
 		    struct err *e);
 
 /* What is done with the packets of a slot, in one step. NULL: nothing (and its counters are zero again). */
-<<<<<<< HEAD
 int bpf_flows_action_set(struct bpf *b, uint32_t n, uint32_t slot, const struct flow_action *a,
 			 struct err *e);
-=======
-int bpf_flows_action_set(struct bpf *b, uint32_t n, uint32_t slot, const struct bpf_action *a, struct err *e);
 /* The same for many: that is a hundred times faster than one by one. */
 struct bpf_slot_action {
 	uint32_t slot;
-	const struct bpf_action *action; /* may be NULL */
+	const struct flow_action *action; /* may be NULL */
 };
 int bpf_flows_actions_set(struct bpf *b, uint32_t n, const struct bpf_slot_action *list, size_t count,
 			  struct err *e);
->>>>>>> flowbpf
 int bpf_flows_actions(struct bpf *b, uint32_t n,
 		      int (*cb)(uint32_t slot, const struct flow_action *a, void *arg), void *arg,
 		      struct err *e);

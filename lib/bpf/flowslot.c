@@ -264,11 +264,7 @@ static int clear_counts(const struct bpf *b, uint32_t n, const uint32_t *rows, s
 	return r;
 }
 
-<<<<<<< HEAD
-static int act_on(const struct bpf *b, uint32_t n, uint32_t slot, const struct flow_action *a)
-=======
 static int check_list(const struct bpf_slot_action *list, size_t count, uint32_t *ret_highest)
->>>>>>> flowbpf
 {
 	*ret_highest = 0;
 	for (size_t i = 0; i < count; i++) {

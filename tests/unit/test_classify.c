@@ -436,16 +436,11 @@ static void compare_rules(void)
 /* Each slot's packets go to the class of its number, so that the class tells the slot. */
 static void slots_are_classes(void)
 {
-<<<<<<< HEAD
-	for (uint32_t i = 1; i < SLOTS; i++) {
-		struct flow_action a = {.class = {(uint16_t)i, (uint16_t)i}};
-=======
 	struct bpf_slot_action list[SLOTS - 1];
-	struct bpf_action a[SLOTS - 1];
->>>>>>> flowbpf
+	struct flow_action a[SLOTS - 1];
 
 	for (uint16_t i = 1; i < SLOTS; i++) {
-		a[i - 1] = (struct bpf_action){.class = {i, i}};
+		a[i - 1] = (struct flow_action){.class = {i, i}};
 		list[i - 1] = (struct bpf_slot_action){.slot = i, .action = &a[i - 1]};
 	}
 	ck_ok(bpf_flows_actions_set(b, 1, list, SLOTS - 1, &e));
@@ -784,11 +779,7 @@ static void other_shapes(unsigned count, uint64_t hi, bool add)
 	struct flow_entry list[64];
 
 	for (unsigned i = 0; i < count; i++) {
-<<<<<<< HEAD
-		list[i] = (struct flow_entry){.dir = FLOW_OUT, .slot = 2, .order = {.hi = 1, .lo = i}};
-=======
-		list[i] = (struct bpf_rule){.dir = FLOW_OUT, .slot = 2, .order = {.hi = hi, .lo = i}};
->>>>>>> flowbpf
+		list[i] = (struct flow_entry){.dir = FLOW_OUT, .slot = 2, .order = {.hi = hi, .lo = i}};
 		memset(list[i].rule.mask.remote, 0xff, 4);
 		list[i].rule.mask.remote_port = htons((uint16_t)(0xffff << (1 + i % 8)));
 		list[i].rule.mask.local_port = i / 8 ? 0xffff : 0;
@@ -847,7 +838,7 @@ static void many_slots(uint32_t count)
 	struct bpf_slot_action *list = calloc(count, sizeof(*list));
 	struct bpf_flow_count *sums = calloc(count, sizeof(*sums));
 	uint32_t *slots = calloc(count, sizeof(*slots));
-	const struct bpf_action a = {.mark = true, .dscp = 1};
+	const struct flow_action a = {.mark = true, .dscp = 1};
 	double set = seconds(), got;
 
 	for (uint32_t i = 0; i < count; i++) {
