@@ -7,6 +7,7 @@
 #include "vnicd/check.h"
 #include "vnicd/dryrun.h"
 #include "vnicd/flowchange.h"
+#include "vnicd/flowshow.h"
 #include "vnicd/request.h"
 #include "vnicd/save.h"
 #include "vnicd/session.h"
@@ -232,6 +233,8 @@ static int stage_deletes(struct batch *b, const json_t *params, enum link_class 
 	for (i = 0; r == 0 && i < json_array_size(names); i++) {
 		n = json_array_get(names, i);
 		r = change_deletable(b->d, json_string_value(n), class, &v, e);
+		if (r == 0)
+			flowshow_going(v, b->notes);
 		if (r == 0)
 			r = stage_with_vlan(b, v, e);
 	}

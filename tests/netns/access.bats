@@ -157,7 +157,8 @@ answer() {
 	while read -r method; do
 		count=$((count + 1))
 		case $method in
-		Show* | MatchFlow) matches '^\{"parameters":' "$(answer "$method")" ;;
+		MatchFlow) matches 'no such VNIC' "$(answer "$method")" ;;
+		Show*) matches '^\{"parameters":' "$(answer "$method")" ;;
 		*) is '{"error":"org.vnicd.PermissionDenied","parameters":{}}' "$(answer "$method")" "$method" ;;
 		esac
 	done < <(sed -n 's/^method \([A-Za-z]*\).*/\1/p' "$BATS_TEST_DIRNAME/../../lib/ipc/org.vnicd.varlink")

@@ -154,7 +154,7 @@ static const struct {
 	      "class change dev vnic3 parent 7fd0:ffff classid 7fd0:1 htb rate 1000000000bit ceil "
 	      "1000000000bit burst 500000 cburst 500000 quantum 60000 prio 1\n"
 	      "# bpf: no filter on the root of vnic3 leads a flow's frames to its class\n"},
-	{OP_FLOWS_ADD, ON_LINK, 0, "# bpf: hooks of vnic3 and vi3 tell its flows apart\n"},
+	{OP_FLOWS_ADD, ON_LINK, 0, "# bpf: hooks of vnic3 tell its flows apart\n"},
 	{OP_FLOWS_SET, ON_LINK, 0,
 	 "tc class replace dev vi3 parent 7fd0:3 classid 7fd0:14 htb rate 8bit ceil 5000000bit burst 1 "
 	 "cburst "
