@@ -43,7 +43,8 @@ DAEMON_LIB := $(filter-out %.bpf.c,$(call srcs,lib/base lib/model lib/ipc lib/nl
 DAEMON_SRC := $(filter-out vnicd/main.c,$(call srcs,vnicd))
 BPF_SRC    := $(wildcard lib/bpf/*.bpf.c)
 SKELS      := $(patsubst lib/bpf/%.bpf.c,$(B)/lib/bpf/%.skel.h,$(BPF_SRC))
-PROGRAMS   := $(B)/vnicd/vnicd $(B)/vnicadm/vnicadm
+COMMANDS   := vnicadm flowadm
+PROGRAMS   := $(B)/vnicd/vnicd $(foreach c,$(COMMANDS),$(B)/$(c)/$(c))
 UNIT       := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(wildcard tests/unit/test_*.c))
 TOOLS      := $(patsubst tests/tools/%.c,$(B)/tests/tools/%,$(wildcard tests/tools/*.c))
 
@@ -57,8 +58,9 @@ all: $(PROGRAMS)
 
 $(B)/vnicd/vnicd: $(call objs,vnicd/main.c $(DAEMON_SRC) $(DAEMON_LIB))
 $(B)/vnicadm/vnicadm: $(call objs,$(call srcs,vnicadm) $(CLI_SRC))
+$(B)/flowadm/flowadm: $(call objs,$(call srcs,flowadm) $(CLI_SRC))
 $(B)/vnicd/vnicd: LIBS = -lnl-route-3 -lnl-3 -lmnl -lbpf -lcap-ng -lsystemd -ljansson -lsqlite3 -linih -lm
-$(B)/vnicadm/vnicadm: LIBS = -ljansson -lsmartcols
+$(foreach c,$(COMMANDS),$(B)/$(c)/$(c)): LIBS = -ljansson -lsmartcols
 # The daemon that dies or fails on demand, for tests only.
 $(B)/tests/vnicd: $(call objs,vnicd/main.c $(filter-out vnicd/fault.c vnicd/apply.c vnicd/reconcile.c vnicd/save.c,$(DAEMON_SRC)) \
 	$(filter-out lib/bpf/attach.c lib/kern/linkop.c,$(DAEMON_LIB))) \
@@ -82,6 +84,7 @@ $(B)/lib/bpf/%.bpf.o: lib/bpf/%.bpf.c $(wildcard lib/bpf/*.h) Makefile
 	$(Q)mkdir -p $(@D)
 	$(call say,BPF,$<) $(CLANG) -target bpf -mcpu=v3 -O2 -g -Wall -Wextra -Werror -I. \
 		-I/usr/include/$(shell $(CC) -print-multiarch) -c -o $@ $<
+$(B)/lib/bpf/many.bpf.o $(B)/lib/bpf/flow.bpf.o: lib/bpf/vnic.bpf.c lib/model/flowkey.h
 $(B)/lib/bpf/%.skel.h: $(B)/lib/bpf/%.bpf.o
 	$(call say,SKEL,$@) $(BPFTOOL) gen skeleton $< name $(subst .,_,$*)_bpf >$@
 $(call objs,$(filter-out %.bpf.c,$(wildcard lib/bpf/*.c))): $(SKELS)
@@ -118,14 +121,15 @@ SYSTEM := vnicd.service:$(unitdir)/vnicd.service vnicd.sysusers:$(sysusersdir)/v
 where = $(word 2,$(subst :, ,$(1)))
 MANS  = $(wildcard man/*.[58])
 INSTALLED = $(addprefix $(sbindir)/,$(notdir $(PROGRAMS))) $(foreach s,$(SYSTEM),$(call where,$(s))) \
-	$(foreach m,$(MANS),$(mandir)/man$(subst .,,$(suffix $(m)))/$(notdir $(m))) $(bashdir)/vnicadm
+	$(foreach m,$(MANS),$(mandir)/man$(subst .,,$(suffix $(m)))/$(notdir $(m))) \
+	$(addprefix $(bashdir)/,$(COMMANDS))
 install: all
 	$(Q)install -d $(addprefix $(DESTDIR),$(sort $(dir $(INSTALLED))) $(sysconfdir)/vnicd)
 	$(Q)install -m 755 $(PROGRAMS) $(DESTDIR)$(sbindir)
 	$(Q)$(foreach m,$(MANS),install -m 644 $(m) $(DESTDIR)$(mandir)/man$(subst .,,$(suffix $(m))) &&) true
 	$(Q)$(foreach s,$(SYSTEM),sed 's|@sbindir@|$(sbindir)|' vnicd/$(firstword $(subst :, ,$(s))) \
 		>$(DESTDIR)$(call where,$(s)) && chmod 644 $(DESTDIR)$(call where,$(s)) &&) true
-	$(Q)install -m 644 vnicadm/vnicadm.bash $(DESTDIR)$(bashdir)/vnicadm
+	$(Q)$(foreach c,$(COMMANDS),install -m 644 $(c)/$(c).bash $(DESTDIR)$(bashdir)/$(c) &&) true
 	$(Q)[ -e $(DESTDIR)$(sysconfdir)/vnicd/vnicd.conf ] || \
 		install -m 644 vnicd/vnicd.conf $(DESTDIR)$(sysconfdir)/vnicd/vnicd.conf
 
@@ -203,8 +207,8 @@ deb: deps
 	$(Q)cd $(B)/deb && lintian --allow-root --fail-on error,warning *.changes
 	$(Q)ls $(B)/deb/*.deb
 
-C_FILES = $(sort $(shell find lib vnicd vnicadm tests -name '*.[ch]'))
-SHELLS  = $(sort $(shell grep -rlE '^#!.*bash|^#!/usr/bin/env bats|^# shellcheck shell=' tests vnicadm .ci))
+C_FILES = $(sort $(shell find lib vnicd $(COMMANDS) tests -name '*.[ch]'))
+SHELLS  = $(sort $(shell grep -rlE '^#!.*bash|^#!/usr/bin/env bats|^# shellcheck shell=' tests $(COMMANDS) .ci))
 TIDIED  = $(filter-out %.bpf.c,$(filter %.c,$(C_FILES)))
 lint: lint-format lint-tidy lint-cppcheck lint-shell lint-man
 lint-format lint-tidy lint-cppcheck lint-shell lint-man: deps

@@ -20,10 +20,7 @@ result() {
 
 # Every #include of the sources as "FILE HEADER", without the quotes.
 includes() {
-	local tops=(lib vnicd vnicadm)
-
-	[[ ! -d flowadm ]] || tops+=(flowadm)
-	grep -rHE '^[[:space:]]*#[[:space:]]*include' --include='*.[ch]' "${tops[@]}" |
+	grep -rHE '^[[:space:]]*#[[:space:]]*include' --include='*.[ch]' lib vnicd vnicadm flowadm |
 		sed -E 's/^([^:]*):[[:space:]]*#[[:space:]]*include[[:space:]]*/\1 /; s/["<>]//g'
 }
 all=$(includes)
@@ -90,7 +87,7 @@ while read -r library places; do
 done < <(grep . <<<"$libraries")
 
 result 'every source starts with an SPDX line' "$(
-	find Makefile .ci lib vnicd vnicadm tests man -type f ! -name '*.case' ! -name '*.varlink' -print0 |
+	find Makefile .ci lib vnicd vnicadm flowadm tests man -type f ! -name '*.case' ! -name '*.varlink' -print0 |
 		while IFS= read -r -d '' file; do
 			head -n 3 "$file" | grep -q 'SPDX-License-Identifier: ' || echo "$file"
 		done
@@ -98,7 +95,7 @@ result 'every source starts with an SPDX line' "$(
 
 result 'the libraries of the commands are LGPL, the rest is GPL' "$(
 	grep -rL 'SPDX-License-Identifier: LGPL-2.1-or-later' --include='*.[ch]' lib/base lib/model lib/ipc lib/cli
-	grep -rL 'SPDX-License-Identifier: GPL-2.0-or-later' --include='*.[ch]' lib/nl lib/bpf lib/kern vnicd vnicadm
+	grep -rL 'SPDX-License-Identifier: GPL-2.0-or-later' --include='*.[ch]' lib/nl lib/bpf lib/kern vnicd vnicadm flowadm
 )"
 
 # Names of a copy without a repository are looked at too; build directories are nobody's.
@@ -109,7 +106,6 @@ result 'the top level holds only what belongs there' "$(
 )"
 
 for command in vnicadm flowadm; do
-	[[ -d $command ]] || continue
 	if [[ ! -x $B/$command/$command ]]; then
 		result "$command is linked with neither netlink nor eBPF nor SQLite" "no $B/$command/$command: build it first"
 		continue

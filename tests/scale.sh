@@ -23,7 +23,8 @@ scale_files() {
 		for d in s$i f$i; do
 			echo "link set $d alias vnicd:01234567-89ab-cdef-0123-456789abcdef:$i addrgenmode none" >&3
 			echo "qdisc add dev $d root handle 7fd0: htb default 1" >&4
-			echo "class add dev $d parent 7fd0: classid 7fd0:1 htb rate 100mbit burst 50000 cburst 50000 quantum 12500" >&4
+			echo "class add dev $d parent 7fd0: classid 7fd0:ffff htb rate 100mbit burst 50000 cburst 50000 quantum 12500" >&4
+			echo "class add dev $d parent 7fd0:ffff classid 7fd0:1 htb rate 100mbit burst 50000 cburst 50000 quantum 12500" >&4
 			echo "qdisc replace dev $d parent 7fd0:1 handle 7fd1: tbf rate 400gbit burst 3028 limit 150000" >&4
 			echo "link set $d up" >&5
 		done

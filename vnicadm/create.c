@@ -10,15 +10,6 @@
 #include <stdlib.h>
 #include <strings.h>
 
-/* -p as {name, value} rows, NULL without -p. */
-static int given_props(const struct cli *cli, json_t **ret, struct err *e)
-{
-	if (cli->repeated['p'])
-		return props_parse(cli->repeated['p'], ret, e);
-	*ret = NULL;
-	return 0;
-}
-
 /* -v: NULL without it. False when it is no number; whether it is a VLAN's the daemon says. */
 static bool given_vid(const struct cli *cli, json_t **ret)
 {
@@ -40,8 +31,8 @@ static bool given_vid(const struct cli *cli, json_t **ret)
 static json_t *vnic_params(const struct cli *cli, json_t *vid, json_t *props)
 {
 	return json_pack("{s:s, s:s*, s:s*, s:s*, s:o*, s:o*, s:o*, s:o*}", "link", cli->value['l'], "name",
-			 cli->nargs ? cli->args[0] : NULL, "mac", cli->value['m'], "prefix", cli->value['r'],
-			 "vid", vid, "down", given(cli, 'd'), "temporary", given(cli, 't'), "props", props);
+			 verb_first(cli), "mac", cli->value['m'], "prefix", cli->value['r'], "vid", vid,
+			 "down", verb_switch(cli, 'd'), "temporary", verb_switch(cli, 't'), "props", props);
 }
 
 static bool fixed_mac(const char *mac)
@@ -59,7 +50,7 @@ int create_vnic(struct cli *cli)
 	if (cli->value['r'] && fixed_mac(cli->value['m']))
 		return verb_usage(cli, "-r PREFIX is for random addresses: leave it out with -m %s",
 				  cli->value['m']);
-	if (given_props(cli, &props, &e))
+	if (props_parse(&props_p, cli->repeated['p'], &props, &e))
 		return die(&e);
 	if (verb_call(cli, "CreateVnic", vnic_params(cli, vid, props), &reply, &e))
 		return die(&e);
@@ -75,9 +66,9 @@ int create_etherstub(struct cli *cli)
 	json_t *props;
 	struct err e;
 
-	if (given_props(cli, &props, &e))
+	if (props_parse(&props_p, cli->repeated['p'], &props, &e))
 		return die(&e);
 	return verb_do(cli, "CreateEtherstub",
-		       json_pack("{s:s, s:o*, s:o*}", "name", cli->args[0], "temporary", given(cli, 't'),
-				 "props", props));
+		       json_pack("{s:s, s:o*, s:o*}", "name", cli->args[0], "temporary",
+				 verb_switch(cli, 't'), "props", props));
 }

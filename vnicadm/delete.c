@@ -4,11 +4,7 @@
 
 static json_t *names(const struct cli *cli)
 {
-	json_t *array = json_array();
-
-	for (int i = 0; i < cli->nargs; i++)
-		json_array_append_new(array, json_string(cli->args[i]));
-	return json_pack("{s:o}", "names", array);
+	return json_pack("{s:o}", "names", verb_names(cli));
 }
 
 int delete_vnic(struct cli *cli)

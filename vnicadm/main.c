@@ -2,36 +2,9 @@
 /* vnicadm's table of contents: its verbs with their options and operands. Does nothing itself. */
 #include "vnicadm/vnicadm.h"
 
+#include "lib/cli/flags.h"
+
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
-
-#define FLAG_FIELDS                                                                                         \
-	{                                                                                                   \
-		.letter = 'o', .name = "output", .value = "FIELD[,...]", .help = "fields to print, or all", \
-		.words = words_fields                                                                       \
-	}
-#define FLAG_JSON                                                   \
-	{                                                           \
-		.letter = 'j', .name = "json", .help = "print JSON" \
-	}
-/* -p as in dladm; -c where -p is the property list. */
-#define FLAG_PARSABLE(c)                                                                       \
-	{                                                                                      \
-		.letter = (c), .name = "parsable", .help = "for scripts: FIELD:FIELD, with -o" \
-	}
-#define FLAG_PROPS(fn)                                                                              \
-	{                                                                                           \
-		.letter = 'p', .name = "prop", .value = "PROP=VAL[,...]", .help = "set a property", \
-		.repeats = true, .words = (fn)                                                      \
-	}
-
-#define FLAG_TEMPORARY                                                                 \
-	{                                                                              \
-		.letter = 't', .name = "temporary", .help = "until the next boot only" \
-	}
-#define FLAG_PERSISTENT                                                                \
-	{                                                                              \
-		.letter = 'P', .name = "persistent", .help = "what is stored for good" \
-	}
 
 static const struct flag none[] = {{0}};
 
@@ -61,13 +34,9 @@ static const struct flag show_stub_flags[] = {
 static const struct flag show_link_flags[] = {
 	FLAG_PERSISTENT,
 	{.letter = 'a', .name = "all", .help = "vnicd's own ifb devices too"},
-	{.letter = 's', .name = "statistics", .help = "print counters"},
-	{.letter = 'i',
-	 .name = "interval",
-	 .value = "SECONDS",
-	 .help = "with -s: again every SECONDS, COUNT times",
-	 .count = true},
-	{.letter = 'r', .name = "rates", .help = "with -s -i: what happens in a second, not in an interval"},
+	FLAG_STATS,
+	FLAG_INTERVAL,
+	FLAG_RATES,
 	FLAG_FIELDS,
 	FLAG_PARSABLE('p'),
 	FLAG_JSON,
@@ -87,37 +56,16 @@ static const struct flag show_vnic_flags[] = {
 };
 static const struct flag set_flags[] = {
 	FLAG_TEMPORARY,
-	{.letter = 'p',
-	 .name = "prop",
-	 .value = "PROP=VAL[,...]",
-	 .help = "the properties",
-	 .words = words_props,
-	 .repeats = true,
-	 .needed = true},
+	FLAG_PROPS_NEEDED(words_props),
 	{0},
 };
 static const struct flag reset_flags[] = {
 	FLAG_TEMPORARY,
-	{.letter = 'p',
-	 .name = "prop",
-	 .value = "PROP[,...]",
-	 .help = "only these",
-	 .repeats = true,
-	 .words = words_prop_names},
+	FLAG_PROP_NAMES(words_prop_names),
 	{0},
 };
 static const struct flag show_linkprop_flags[] = {
-	FLAG_PERSISTENT,
-	{.letter = 'p',
-	 .name = "prop",
-	 .value = "PROP[,...]",
-	 .help = "only these",
-	 .repeats = true,
-	 .words = words_prop_names},
-	FLAG_FIELDS,
-	FLAG_PARSABLE('c'),
-	FLAG_JSON,
-	{0},
+	FLAG_PERSISTENT, FLAG_PROP_NAMES(words_prop_names), FLAG_FIELDS, FLAG_PARSABLE('c'), FLAG_JSON, {0},
 };
 
 static const struct flag reset_all_flags[] = {{.letter = 'y', .name = "yes", .help = "do not ask"}, {0}};
@@ -131,6 +79,7 @@ static const struct verb verbs[] = {
 	 .operand = "LINK",
 	 .most = -1,
 	 .columns = link_columns,
+	 .stats = link_stats_columns,
 	 .words = words_links,
 	 .run = show_link},
 	{.name = "show-phys",

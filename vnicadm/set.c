@@ -10,10 +10,10 @@ int set_linkprop(struct cli *cli)
 	json_t *props;
 	struct err e;
 
-	if (props_parse(cli->repeated['p'], &props, &e))
+	if (props_parse(&props_p, cli->repeated['p'], &props, &e))
 		return die(&e);
 	return verb_do(cli, "SetLinkprop",
-		       json_pack("{s:s, s:o*, s:o}", "link", cli->args[0], "temporary", given(cli, 't'),
+		       json_pack("{s:s, s:o*, s:o}", "link", cli->args[0], "temporary", verb_switch(cli, 't'),
 				 "props", props));
 }
 
@@ -31,6 +31,6 @@ int reset_linkprop(struct cli *cli)
 	if (props_names(cli->repeated['p'], &names, &e))
 		return die(&e);
 	return verb_do(cli, "ResetLinkprop",
-		       json_pack("{s:s, s:o*, s:o*}", "link", cli->args[0], "temporary", given(cli, 't'),
-				 "props", names));
+		       json_pack("{s:s, s:o*, s:o*}", "link", cli->args[0], "temporary",
+				 verb_switch(cli, 't'), "props", names));
 }

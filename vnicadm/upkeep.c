@@ -19,8 +19,7 @@ int reapply(struct cli *cli)
 	size_t i;
 	int rc = 0;
 
-	if (verb_call(cli, "Reapply", json_pack("{s:s*}", "link", cli->nargs ? cli->args[0] : NULL), &reply,
-		      &e))
+	if (verb_call(cli, "Reapply", json_pack("{s:s*}", "link", verb_first(cli)), &reply, &e))
 		return die(&e);
 	json_array_foreach (json_object_get(reply, "failed"), i, row) {
 		const char *link = json_string_value(json_object_get(row, "link"));

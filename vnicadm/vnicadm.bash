@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
-# bash completion of vnicadm(8): puts the words together and asks the program, which knows the rest.
+# bash completion of vnicadm(8) and flowadm(8): puts the words together and asks the program, which knows the rest.
 
 _vnicadm() {
 	local rest=${COMP_LINE:0:COMP_POINT} words=() word blank typed status=0 i
@@ -28,4 +28,4 @@ _vnicadm() {
 	COMPREPLY=("${COMPREPLY[@]#"${typed%"${typed##*[$COMP_WORDBREAKS]}"}"}")
 }
 
-complete -F _vnicadm vnicadm
+complete -F _vnicadm vnicadm flowadm

@@ -15,19 +15,13 @@ int delete_vnic(struct cli *cli);
 int delete_etherstub(struct cli *cli);
 
 /* set.c */
-/* A switch as a parameter of a call: true, or NULL when it was not given. */
-static inline json_t *given(const struct cli *cli, char letter)
-{
-	return cli->value[(unsigned char)letter] ? json_true() : NULL;
-}
-
 int set_linkprop(struct cli *cli);
 int rename_link(struct cli *cli);
 int reset_linkprop(struct cli *cli);
 
 /* complete.c */
-words_fn words_links, words_phys, words_vnics, words_etherstubs, words_parents, words_ours, words_mac,
-	words_fields, words_vnic_props, words_etherstub_props, words_props, words_prop_names;
+words_fn words_phys, words_vnics, words_etherstubs, words_parents, words_ours, words_mac, words_vnic_props,
+	words_etherstub_props, words_props, words_prop_names;
 
 /* upkeep.c */
 int reapply(struct cli *cli);
@@ -35,18 +29,10 @@ int reset_all(struct cli *cli);
 
 /* show.c */
 extern const struct column link_columns[], phys_columns[], vnic_columns[], etherstub_columns[],
-	linkprop_columns[];
-
-/* The fields that -o, -j and -p or -c ask for; returns an exit status. */
-int show_choose(const struct cli *cli, const struct column *table, struct columns *ret);
+	linkprop_columns[], link_stats_columns[];
 
 int show_link(struct cli *cli);
 int show_phys(struct cli *cli);
 int show_vnic(struct cli *cli);
 int show_etherstub(struct cli *cli);
 int show_linkprop(struct cli *cli);
-
-/* stats.c: show-link -s */
-extern const struct column stats_columns[];
-
-int show_stats(struct cli *cli);

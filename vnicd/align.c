@@ -6,6 +6,7 @@
 #include "vnicd/reconcile.h"
 
 #include "vnicd/apply.h"
+#include "vnicd/flowshow.h"
 #include "vnicd/isolate.h"
 #include "vnicd/log.h"
 #include "vnicd/observe.h"
@@ -88,6 +89,7 @@ static void set_aside(struct txn *t, struct vlink *v)
 	if (take_away(t, v, &e) < 0)
 		log_warning(v->s.name, "cannot be set aside: %s", err_str(&e, text, sizeof(text)));
 	txn_close_counters(v->counters, &it->want, &it->want);
+	flows_close_counters(v, true, true);
 	txn_note_hook(t->d, v, &it->want);
 	observe_place(t->d, v, 0);
 }
@@ -107,8 +109,10 @@ static int make_right(struct txn *t, struct vlink *v, struct err *e)
 	if (r < 0)
 		return r;
 	txn_close_counters(v->counters, &it->have, &it->want);
-	if (!it->have.link)
+	if (!it->have.link) {
 		observe_announce(t->d, v);
+		flows_close_counters(v, false, true);
+	}
 	v->trouble = TROUBLE_NONE;
 	v->raise = false;
 	v->half_name[0] = '\0';

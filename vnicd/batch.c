@@ -6,6 +6,8 @@
 #include "vnicd/change_build.h"
 #include "vnicd/check.h"
 #include "vnicd/dryrun.h"
+#include "vnicd/flowchange.h"
+#include "vnicd/flowshow.h"
 #include "vnicd/request.h"
 #include "vnicd/save.h"
 #include "vnicd/session.h"
@@ -232,6 +234,8 @@ static int stage_deletes(struct batch *b, const json_t *params, enum link_class 
 		n = json_array_get(names, i);
 		r = change_deletable(b->d, json_string_value(n), class, &v, e);
 		if (r == 0)
+			flowshow_going(v, b->notes);
+		if (r == 0)
 			r = stage_with_vlan(b, v, e);
 	}
 	return r;
@@ -452,7 +456,7 @@ void change_alone(struct daemon *d, struct call *c, const char *method)
 	free(b.items);
 }
 
-void change_batch(struct daemon *d, struct call *c)
+static void change_links(struct daemon *d, struct call *c)
 {
 	struct batch b = {.d = d, .notes = json_array(), .names = json_array()};
 	struct err e = {0};
@@ -469,4 +473,18 @@ void change_batch(struct daemon *d, struct call *c)
 		call_reply(c, reply, false);
 	}
 	free(b.items);
+}
+
+/* Commands of links and of flows do not mix: the first one tells which they are. */
+static bool is_of_flows(const json_t *commands)
+{
+	return flowchange_is(change_text(json_array_get(commands, 0), "method"));
+}
+
+void change_batch(struct daemon *d, struct call *c)
+{
+	if (is_of_flows(json_object_get(call_params(c), "commands")))
+		flowchange_batch(d, c);
+	else
+		change_links(d, c);
 }

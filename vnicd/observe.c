@@ -65,6 +65,12 @@ static void key_for(struct daemon *d, const struct vlink *v, const char *zone, s
 	key->iso = prop_isolate(&v->props) ? ISO_ON : ISO_OFF;
 	ifb = slink_by_name(d, key->ifb_port.name);
 	key->ifb_port.ifindex = ifb ? ifb->l.ifindex : 0;
+	if (v->flows) {
+		struct node want;
+
+		want_node(d, v, key, &want);
+		key->flow_set = want.flow_set;
+	}
 }
 
 int observe_vlink(struct daemon *d, const struct vlink *v, const char *zone, struct node *ret, bool *ret_gone,
@@ -587,4 +593,10 @@ static int add_zone(const char *zone, void *arg)
 void observe_zones(struct daemon *d, UT_array *zones)
 {
 	kern_real_zones(d->kernel, add_zone, zones);
+}
+
+int observe_flows(struct daemon *d, const struct node *n, const uint32_t *slots, size_t count,
+		  struct flow_stats *ret)
+{
+	return d->kernel->ops->flow_counts(d->kernel, n, slots, count, ret, NULL);
 }

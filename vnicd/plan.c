@@ -5,6 +5,8 @@
  */
 #include "vnicd/plan.h"
 
+#include "lib/model/flowset.h"
+
 #include <string.h>
 
 #define IPV6_MTU 1280u
@@ -147,6 +149,12 @@ static void link_rename(struct plan *p)
 		emit(p, OP_LINK_RENAME, ON_LINK, true);
 }
 
+static void bands_build(struct plan *p, enum op_on on)
+{
+	if (tree_of(p->want, on)->bands && !tree_of(&p->cur, on)->bands)
+		emit(p, OP_BANDS_ADD, on, true);
+}
+
 static void ifb_build(struct plan *p)
 {
 	if (!p->want->ifb)
@@ -158,6 +166,7 @@ static void ifb_build(struct plan *p)
 	if (!p->cur.ifb_quiet)
 		emit(p, OP_LINK_QUIET, ON_IFB, true);
 	tree_build(p, ON_IFB);
+	bands_build(p, ON_IFB);
 	if (!p->cur.ifb_up)
 		emit(p, OP_LINK_UP, ON_IFB, true);
 }
@@ -183,6 +192,42 @@ static void prog_build(struct plan *p)
 		emit(p, OP_PROG_ADD, ON_LINK, true);
 	else if (cur->rx != want->rx || cur->tx != want->tx || cur->group_rate != want->group_rate)
 		emit(p, OP_PROG_SET, ON_LINK, true);
+}
+
+/* What was seen was compared with what was wanted until now. */
+static bool flows_differ(const struct plan *p)
+{
+	const struct flow_set *was = p->cur.flow_set, *is = p->want->flow_set;
+
+	return was != is && was && is && !flow_set_equal(was, is);
+}
+
+/* Before frames are led to what they need, and before it is up. */
+static void flows_build(struct plan *p)
+{
+	if (p->want->flows == FLOWS_OFF)
+		return;
+	prog_build(p);
+	if (p->cur.flows == FLOWS_OFF)
+		emit(p, OP_FLOWS_ADD, ON_LINK, true);
+	if (p->cur.flows != FLOWS_ON || flows_differ(p))
+		emit(p, OP_FLOWS_SET, ON_LINK, true);
+}
+
+static void bands_remove(struct plan *p, enum op_on on)
+{
+	if (tree_of(&p->cur, on)->bands && !tree_of(p->want, on)->bands)
+		emit(p, OP_BANDS_DEL, on, true);
+}
+
+/* First the flows let go of their classes. */
+static void flow_take_out(struct plan *p)
+{
+	if (p->cur.flows != FLOWS_OFF && p->want->flows == FLOWS_OFF)
+		emit(p, OP_FLOWS_DEL, ON_LINK, true);
+	flows_build(p);
+	bands_remove(p, ON_LINK);
+	bands_remove(p, ON_IFB);
 }
 
 /* A link that goes drops what comes from the moment on that its cap begins to go: nothing passes uncapped. */
@@ -234,7 +279,9 @@ static void caps_build(struct plan *p)
 	if (prog_drops(&p->want->prog))
 		prog_build(p);
 	tree_build(p, ON_LINK);
+	bands_build(p, ON_LINK);
 	ifb_build(p);
+	flows_build(p);
 	if (p->want->steer && !p->cur.steer)
 		emit(p, OP_STEER_ADD, ON_IFB, true);
 	prog_build(p);
@@ -242,12 +289,14 @@ static void caps_build(struct plan *p)
 
 static void caps_remove(struct plan *p)
 {
+	flow_take_out(p);
 	if (p->cur.steer && !p->want->steer) {
 		if (!prog_drops(&p->want->prog))
 			tree_drain(p, ON_IFB);
 		emit(p, OP_STEER_DEL, ON_IFB, true);
 	}
 	ifb_remove(p);
+	flows_build(p);
 	if (p->cur.tx.root && !p->want->tx.root) {
 		if (p->cur.up && !prog_drops(&p->want->prog))
 			tree_drain(p, ON_LINK);

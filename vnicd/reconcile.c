@@ -5,6 +5,8 @@
  */
 #include "vnicd/reconcile.h"
 
+#include "vnicd/flow.h"
+
 #include "vnicd/apply.h"
 #include "vnicd/dryrun.h"
 #include "vnicd/fault.h"
@@ -43,8 +45,10 @@ static void item_commit(struct daemon *d, struct item *it)
 
 	if (c->old && c->new)
 		sampler_renamed(d, c->old->s.name, c->new->s.name);
-	if (c->old && !c->new)
+	if (c->old && !c->new) {
 		txn_count_steered(d, c->old->hook, -1);
+		flows_drop(d, c->old);
+	}
 	if (c->new) {
 		c->new->hook = c->old ? c->old->hook : 0;
 		c->new->trouble = TROUBLE_NONE;

@@ -4,6 +4,8 @@
 
 #include "vnicd/change.h"
 #include "vnicd/dryrun.h"
+#include "vnicd/flowchange.h"
+#include "vnicd/flowshow.h"
 #include "vnicd/sampler.h"
 #include "vnicd/session.h"
 #include "vnicd/show.h"
@@ -48,6 +50,23 @@ static const struct method {
 	 true,
 	 change_reset_linkprop,
 	 {{"link", JSON_STRING}, {"temporary", JSON_TRUE}, {"props", JSON_ARRAY}}},
+	{"CreateFlow",
+	 true,
+	 flowchange_create,
+	 {{"link", JSON_STRING},
+	  {"name", JSON_STRING},
+	  {"attributes", JSON_ARRAY},
+	  {"temporary", JSON_TRUE},
+	  {"props", JSON_ARRAY}}},
+	{"DeleteFlow", true, flowchange_delete, {{"names", JSON_ARRAY}, {"link", JSON_STRING}}},
+	{"SetFlowprop",
+	 true,
+	 flowchange_set,
+	 {{"flow", JSON_STRING}, {"link", JSON_STRING}, {"temporary", JSON_TRUE}, {"props", JSON_ARRAY}}},
+	{"ResetFlowprop",
+	 true,
+	 flowchange_reset,
+	 {{"flow", JSON_STRING}, {"link", JSON_STRING}, {"temporary", JSON_TRUE}, {"props", JSON_ARRAY}}},
 	{"Reapply", true, upkeep_reapply, {{"link", JSON_STRING}}},
 	{"Reset", true, upkeep_reset, {{NULL, JSON_NULL}}},
 	{"Batch", true, change_batch, {{"commands", JSON_ARRAY}}},
@@ -65,6 +84,19 @@ static const struct method {
 	 false,
 	 show_linkprop,
 	 {{"link", JSON_STRING}, {"props", JSON_ARRAY}, {"persistent", JSON_TRUE}}},
+	{"ShowFlow",
+	 false,
+	 flowshow_flow,
+	 {{"name", JSON_STRING}, {"link", JSON_STRING}, {"persistent", JSON_TRUE}}},
+	{"ShowFlowprop",
+	 false,
+	 flowshow_prop,
+	 {{"flow", JSON_STRING}, {"link", JSON_STRING}, {"props", JSON_ARRAY}, {"persistent", JSON_TRUE}}},
+	{"ShowFlowStats",
+	 false,
+	 flowshow_stats,
+	 {{"names", JSON_ARRAY}, {"link", JSON_STRING}, {"interval", JSON_INTEGER}, {"count", JSON_INTEGER}}},
+	{"MatchFlow", false, flowshow_match, {{"link", JSON_STRING}, {"attributes", JSON_ARRAY}}},
 	{"ShowStats",
 	 false,
 	 sampler_show,

@@ -6,6 +6,7 @@
 #include "vnicd/sampler.h"
 
 #include "lib/kern/kern.h"
+#include "vnicd/flowshow.h"
 #include "vnicd/observe.h"
 #include "vnicd/session.h"
 #include "vnicd/unknown.h"
@@ -25,7 +26,8 @@ struct stream {
 	struct daemon *d;
 	struct call *call;
 	sd_event_source *timer;
-	json_t *names; /* array of link names, or NULL for all */
+	gather_fn *gather;
+	json_t *names; /* what it gathers; of links: an array of names, or NULL for all */
 	uint64_t interval_us, next_us;
 	json_int_t left; /* replies still to send; 0 = until the peer goes */
 	struct stream *prev, *next;
@@ -226,7 +228,7 @@ void sampler_renamed(struct daemon *d, const char *old, const char *new)
 	if (!strcmp(old, new))
 		return;
 	DL_FOREACH (d->streams, s)
-		json_array_foreach (s->names, i, n)
+		json_array_foreach (s->gather == gather ? s->names : NULL, i, n)
 			if (!strcmp(json_string_value(n), old))
 				json_array_set_new(s->names, i, json_string(new));
 }
@@ -235,7 +237,7 @@ static int stream_tick(sd_event_source *source, uint64_t usec, void *arg)
 {
 	struct stream *s = arg;
 	struct call *call = s->call;
-	json_t *reply = gather(s->d, s->names);
+	json_t *reply = s->gather(s->d, s->names);
 
 	(void)usec;
 	if (s->left && --s->left == 0) {
@@ -251,7 +253,7 @@ static int stream_tick(sd_event_source *source, uint64_t usec, void *arg)
 	return 0;
 }
 
-static void stream_start(struct daemon *d, struct call *c, json_t *names, json_int_t interval,
+static void stream_start(struct daemon *d, struct call *c, gather_fn *fn, json_t *names, json_int_t interval,
 			 json_int_t count)
 {
 	struct stream *s = calloc(1, sizeof(*s));
@@ -262,7 +264,7 @@ static void stream_start(struct daemon *d, struct call *c, json_t *names, json_i
 		call_fail(c, &e);
 		return;
 	}
-	*s = (struct stream){.d = d, .call = c, .names = json_incref(names), .left = count};
+	*s = (struct stream){.d = d, .call = c, .gather = fn, .names = json_incref(names), .left = count};
 	s->interval_us = (uint64_t)interval * 1000000;
 	DL_APPEND(d->streams, s);
 	call_on_gone(c, stream_gone, s);
@@ -296,25 +298,42 @@ static int check_names(struct daemon *d, json_t *names, struct err *e)
 	return 0;
 }
 
+void sampler_answer(struct daemon *d, struct call *c, gather_fn *fn, json_t *what)
+{
+	json_int_t interval = json_integer_value(json_object_get(call_params(c), "interval"));
+	json_int_t count = json_integer_value(json_object_get(call_params(c), "count"));
+
+	if (!call_more(c))
+		call_reply(c, fn(d, what), false);
+	else if (interval < 1 || interval > INTERVAL_MAX)
+		call_invalid(c, "interval");
+	else if (count < 0)
+		call_invalid(c, "count");
+	else
+		stream_start(d, c, fn, what, interval, count);
+}
+
 void sampler_show(struct daemon *d, struct call *c)
 {
-	json_t *params = call_params(c), *names = json_object_get(params, "names");
-	json_int_t interval = json_integer_value(json_object_get(params, "interval"));
-	json_int_t count = json_integer_value(json_object_get(params, "count"));
+	json_t *names = json_object_get(call_params(c), "names");
 	struct err e = {0};
 
 	if (json_array_size(names) == 0)
 		names = NULL;
 	if (check_names(d, names, &e) < 0)
 		call_fail(c, &e);
-	else if (!call_more(c))
-		call_reply(c, gather(d, names), false);
-	else if (interval < 1 || interval > INTERVAL_MAX)
-		call_invalid(c, "interval");
-	else if (count < 0)
-		call_invalid(c, "count");
 	else
-		stream_start(d, c, names, interval, count);
+		sampler_answer(d, c, gather, names);
+}
+
+static void save_flows(struct daemon *d, struct vlink *v)
+{
+	struct flow *f;
+
+	if (v->flows)
+		flows_collect(d, v);
+	DL_FOREACH (v->flows, f)
+		store_flow_counters_put(d->store, f->s.id, f->counters, NULL);
 }
 
 void sampler_save(struct daemon *d)
@@ -327,6 +346,7 @@ void sampler_save(struct daemon *d)
 	HASH_ITER (hh_n, d->by_n, v, next) {
 		sampler_collect(d, v);
 		store_counters_put(d->store, v->s.n, v->counters, NULL);
+		save_flows(d, v);
 	}
 	observe_survey_end(d);
 	store_commit(d->store, NULL);

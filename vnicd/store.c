@@ -6,6 +6,7 @@
 #include "vnicd/store.h"
 
 #include "vnicd/store_schema.h"
+#include "vnicd/store_sql.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,41 +21,6 @@
 #include <unistd.h>
 
 #define BUSY_WAIT_MS 2000 /* somebody else's reading or backing up of the file */
-
-enum sql {
-	S_BEGIN,
-	S_COMMIT,
-	S_LINKS,
-	S_LINK_ADD,
-	S_LINK_PUT,
-	S_LINK_DEL,
-	S_LINK_OLD_BOOTS,
-	S_LINK_IDLE_VLANS,
-	S_IDENT_GET,
-	S_IDENT_FIND,
-	S_IDENT_ADD,
-	S_IDENT_PUT,
-	S_IDENTS_CLEAR,
-	S_PROPS,
-	S_PROP_PUT,
-	S_PROP_DEL,
-	S_PROP_DEL_BOOT,
-	S_PROP_OLD_BOOTS,
-	S_INTENT_PUT,
-	S_INTENT_NUMBER,
-	S_INTENTS,
-	S_INTENTS_CLEAR,
-	S_COUNTERS,
-	S_COUNTER_PUT,
-	S_ARPS,
-	S_ARP_PUT,
-	S_ARP_DEL,
-	S_PLACES,
-	S_PLACE_PUT,
-	S_META_GET,
-	S_META_PUT,
-	S_COUNT
-};
 
 static const char *const sql_text[S_COUNT] = {
 	[S_BEGIN] = "BEGIN IMMEDIATE",
@@ -107,6 +73,21 @@ static const char *const sql_text[S_COUNT] = {
 	[S_PLACE_PUT] = "INSERT INTO place (n, world, ifindex, zone) VALUES (?1, ?2, ?3, ?4)"
 			" ON CONFLICT (n) DO UPDATE SET world = ?2, ifindex = ?3, zone = ?4"
 			" WHERE world <> ?2 OR ifindex <> ?3 OR zone <> ?4",
+	[S_FLOWS] = "SELECT id, n, slot, name, text, boot <> '' FROM flow ORDER BY id",
+	[S_FLOW_ADD] = "INSERT INTO flow (n, slot, name, text, boot) VALUES (?1, ?2, ?3, ?4, ?5)",
+	[S_FLOW_PUT] = "INSERT INTO flow (n, slot, name, text, boot, id) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
+		       " ON CONFLICT (id) DO UPDATE SET n = ?1, slot = ?2, name = ?3, text = ?4, boot = ?5",
+	[S_FLOW_DEL] = "DELETE FROM flow WHERE id = ?1",
+	[S_FLOW_OLD_BOOTS] = "DELETE FROM flow WHERE boot <> '' AND boot <> ?1",
+	[S_FLOWPROPS] = "SELECT key, value, boot FROM flowprop WHERE id = ?1 ORDER BY key, boot",
+	[S_FLOWPROP_PUT] = "INSERT INTO flowprop (id, key, boot, value) VALUES (?1, ?2, ?3, ?4)"
+			   " ON CONFLICT (id, key, boot) DO UPDATE SET value = ?4",
+	[S_FLOWPROP_DEL] = "DELETE FROM flowprop WHERE id = ?1 AND key = ?2",
+	[S_FLOWPROP_DEL_BOOT] = "DELETE FROM flowprop WHERE id = ?1 AND key = ?2 AND boot <> ?3",
+	[S_FLOWPROP_OLD_BOOTS] = "DELETE FROM flowprop WHERE boot <> '' AND boot <> ?1",
+	[S_FLOWCOUNTERS] = "SELECT name, base, last FROM flowcounter WHERE id = ?1",
+	[S_FLOWCOUNTER_PUT] = "INSERT INTO flowcounter (id, name, base, last) VALUES (?1, ?2, ?3, ?4)"
+			      " ON CONFLICT (id, name) DO UPDATE SET base = ?3, last = ?4",
 	[S_META_GET] = "SELECT value FROM meta WHERE key = ?1",
 	[S_META_PUT] =
 		"INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = ?2",
@@ -123,9 +104,7 @@ static const char *const counter_words[CTR_COUNT] = {
 	[CTR_OERRORS] = "oerrors",   [CTR_ODROPS] = "odrops",     [CTR_TX_LEAF] = "tx-leaf",
 	[CTR_RX_LEAF] = "rx-leaf",   [CTR_RX_GROUP] = "rx-group", [CTR_TX_BLOCKED] = "tx-blocked",
 };
-#define WORD(words, text) word_find(words, sizeof(words) / sizeof((words)[0]), text)
-
-static int word_find(const char *const *words, size_t count, const char *text)
+int word_find(const char *const *words, size_t count, const char *text)
 {
 	for (size_t i = 0; i < count; i++) {
 		if (words[i] && !strcmp(words[i], text))
@@ -133,15 +112,6 @@ static int word_find(const char *const *words, size_t count, const char *text)
 	}
 	return -1;
 }
-
-struct store {
-	sqlite3 *db;
-	int lock;
-	char *path;
-	char uuid[SD_ID128_UUID_STRING_MAX];
-	char boot[SD_ID128_UUID_STRING_MAX];
-	sqlite3_stmt *stmt[S_COUNT];
-};
 
 /* ---- statements: bind with sql_bind(), go with sql_run() or sql_row(); each leaves the statement reset ----
  */
@@ -153,7 +123,7 @@ static int fail(struct store *s, struct err *e)
 
 /* One letter per parameter: i int64_t, t text, m struct mac *. What is bound lives until the statement is
  * reset. */
-static sqlite3_stmt *sql_bind(struct store *s, enum sql which, const char *types, ...)
+sqlite3_stmt *sql_bind(struct store *s, enum sql which, const char *types, ...)
 {
 	sqlite3_stmt *stmt = s->stmt[which];
 	va_list ap;
@@ -174,7 +144,7 @@ static sqlite3_stmt *sql_bind(struct store *s, enum sql which, const char *types
 }
 
 /* Runs a statement that gives no rows. */
-static int sql_run(struct store *s, sqlite3_stmt *stmt, struct err *e)
+int sql_run(struct store *s, sqlite3_stmt *stmt, struct err *e)
 {
 	int r = sqlite3_step(stmt) == SQLITE_DONE ? 0 : fail(s, e);
 
@@ -183,7 +153,7 @@ static int sql_run(struct store *s, sqlite3_stmt *stmt, struct err *e)
 }
 
 /* 1 with a row, 0 after the last one (then the statement is reset, as on an error). */
-static int sql_row(struct store *s, sqlite3_stmt *stmt, struct err *e)
+int sql_row(struct store *s, sqlite3_stmt *stmt, struct err *e)
 {
 	int r = sqlite3_step(stmt);
 
@@ -194,7 +164,7 @@ static int sql_row(struct store *s, sqlite3_stmt *stmt, struct err *e)
 	return r;
 }
 
-static const char *column_text(sqlite3_stmt *stmt, int column)
+const char *column_text(sqlite3_stmt *stmt, int column)
 {
 	const char *text = (const char *)sqlite3_column_text(stmt, column);
 
@@ -212,12 +182,12 @@ static struct mac column_mac(sqlite3_stmt *stmt, int column)
 }
 
 /* Several statements as one: a savepoint works inside a transaction and outside. */
-static int save_begin(struct store *s, struct err *e)
+int save_begin(struct store *s, struct err *e)
 {
 	return sqlite3_exec(s->db, "SAVEPOINT several", NULL, NULL, NULL) == SQLITE_OK ? 0 : fail(s, e);
 }
 
-static int save_end(struct store *s, int r, struct err *e)
+int save_end(struct store *s, int r, struct err *e)
 {
 	if (r == 0 && sqlite3_exec(s->db, "RELEASE several", NULL, NULL, NULL) == SQLITE_OK)
 		return 0;
@@ -323,6 +293,7 @@ static int meta_get(struct store *s, const char *key, char *buf, size_t size, st
 
 static int drop_old_boots(struct store *s, struct err *e)
 {
+	static const enum sql others[] = {S_PROP_OLD_BOOTS, S_FLOW_OLD_BOOTS, S_FLOWPROP_OLD_BOOTS};
 	sd_id128_t id;
 	int r = sd_id128_get_boot(&id);
 
@@ -332,7 +303,9 @@ static int drop_old_boots(struct store *s, struct err *e)
 	r = sql_run(s, sql_bind(s, S_LINK_OLD_BOOTS, "t", s->boot), e);
 	if (r == 0)
 		r = sql_run(s, s->stmt[S_LINK_IDLE_VLANS], e);
-	return r < 0 ? r : sql_run(s, sql_bind(s, S_PROP_OLD_BOOTS, "t", s->boot), e);
+	for (size_t i = 0; r == 0 && i < sizeof(others) / sizeof(*others); i++)
+		r = sql_run(s, sql_bind(s, others[i], "t", s->boot), e);
+	return r;
 }
 
 static int open_all(struct store *s, const char *dir, struct err *e)

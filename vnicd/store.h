@@ -7,6 +7,7 @@
 
 #include "lib/base/err.h"
 #include "lib/model/counter.h"
+#include "lib/model/flow.h"
 #include "lib/model/node.h"
 
 #include <stdbool.h>
@@ -97,6 +98,49 @@ int store_props(struct store *s, uint32_t n,
 int store_prop_put(struct store *s, uint32_t n, const char *key, const char *value, const char *boot,
 		   struct err *e);
 int store_prop_del(struct store *s, uint32_t n, const char *key, struct err *e);
+
+/* A flow as asked for. Properties are rows of their own. */
+struct store_flow {
+	uint32_t id; /* never used twice */
+	uint32_t n;  /* of its link */
+	uint32_t slot;
+	char name[FLOW_NAME_MAX];
+	char text[FLOW_TEXT_MAX]; /* its attributes, canonical */
+	bool temp;                /* only until the next boot */
+};
+
+/* Counters of a flow, as counter_id; CLASS: what its classes in the two trees counted. */
+enum flow_counter_id {
+	FLOW_CTR_IPACKETS,
+	FLOW_CTR_RBYTES,
+	FLOW_CTR_IDROPS,
+	FLOW_CTR_OPACKETS,
+	FLOW_CTR_OBYTES,
+	FLOW_CTR_ODROPS,
+	FLOW_CTR_CLASS_IPACKETS,
+	FLOW_CTR_CLASS_RBYTES,
+	FLOW_CTR_CLASS_IDROPS,
+	FLOW_CTR_CLASS_OPACKETS,
+	FLOW_CTR_CLASS_OBYTES,
+	FLOW_CTR_CLASS_ODROPS,
+	FLOW_CTR_COUNT
+};
+
+/* In the order of their ids. Inserts (f->id 0: a new one is given and written back) or updates. A link's
+ * flows go with it. */
+int store_flows(struct store *s, int (*cb)(const struct store_flow *f, void *arg), void *arg, struct err *e);
+int store_flow_put(struct store *s, struct store_flow *f, struct err *e);
+int store_flow_del(struct store *s, uint32_t id, struct err *e);
+/* As store_props() and its kin. */
+int store_flow_props(struct store *s, uint32_t id,
+		     int (*cb)(const char *key, const char *value, const char *boot, void *arg), void *arg,
+		     struct err *e);
+int store_flow_prop_put(struct store *s, uint32_t id, const char *key, const char *value, const char *boot,
+			struct err *e);
+int store_flow_prop_del(struct store *s, uint32_t id, const char *key, struct err *e);
+int store_flow_counters_get(struct store *s, uint32_t id, struct counter ret[FLOW_CTR_COUNT], struct err *e);
+int store_flow_counters_put(struct store *s, uint32_t id, const struct counter c[FLOW_CTR_COUNT],
+			    struct err *e);
 
 /*
  * Intents: what a request is about to do to the kernel, committed before it does. An intent left behind by a

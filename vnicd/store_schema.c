@@ -114,9 +114,36 @@ static int fifth(sqlite3 *db, const char *path, struct err *e)
 		e);
 }
 
+/* Version 6: flows. */
+static int sixth(sqlite3 *db, const char *path, struct err *e)
+{
+	return run(db, path,
+		   "CREATE TABLE flow ("
+		   "  id INTEGER PRIMARY KEY AUTOINCREMENT," /* the smaller the older */
+		   "  n INTEGER NOT NULL REFERENCES link (n) ON DELETE CASCADE,"
+		   "  slot INTEGER NOT NULL," /* its number in the kernel's objects of the link */
+		   "  name TEXT NOT NULL UNIQUE,"
+		   "  text TEXT NOT NULL," /* attributes */
+		   "  boot TEXT NOT NULL) STRICT;"
+		   "CREATE UNIQUE INDEX flow_slot ON flow (n, slot);"
+		   "CREATE TABLE flowprop ("
+		   "  id INTEGER NOT NULL REFERENCES flow (id) ON DELETE CASCADE,"
+		   "  key TEXT NOT NULL,"
+		   "  boot TEXT NOT NULL,"
+		   "  value TEXT NOT NULL,"
+		   "  PRIMARY KEY (id, key, boot)) STRICT, WITHOUT ROWID;"
+		   "CREATE TABLE flowcounter ("
+		   "  id INTEGER NOT NULL REFERENCES flow (id) ON DELETE CASCADE,"
+		   "  name TEXT NOT NULL,"
+		   "  base INTEGER NOT NULL,"
+		   "  last INTEGER NOT NULL,"
+		   "  PRIMARY KEY (id, name)) STRICT, WITHOUT ROWID;",
+		   e);
+}
+
 /* migrations[i] makes schema version i + 1 of version i. */
 static int (*const migrations[])(sqlite3 *db, const char *path, struct err *e) = {
-	first, second, third, fourth, fifth,
+	first, second, third, fourth, fifth, sixth,
 };
 #define SCHEMA_VERSION ((int)(sizeof(migrations) / sizeof(migrations[0])))
 

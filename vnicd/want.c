@@ -2,6 +2,8 @@
 /* From properties to a node. Reads the world only; no kernel, no store writes. */
 #include "vnicd/want.h"
 
+#include "vnicd/flowwant.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -85,6 +87,35 @@ static void want_caps(struct node *n, struct eff_cap rx, struct eff_cap tx, cons
 	};
 }
 
+/* Classes of flows are in a tree, an open one where the link has no cap. */
+static void want_bands(const struct vlink *v, struct tree *t, enum flow_dir dir, bool blocked, uint32_t mtu)
+{
+	if (blocked || !want_flow_classes(v, dir))
+		return;
+	if (!t->root)
+		*t = (struct tree){
+			.root = true, .cap = true, .leaf = true, .shape = shape_for(RATE_OPEN, mtu)};
+	t->bands = true;
+}
+
+static void want_flow_trees(const struct vlink *v, struct eff_cap rx, struct eff_cap tx, struct node *n)
+{
+	uint64_t tree[FLOW_DIRS];
+
+	if (!v->flows)
+		return;
+	want_bands(v, &n->tx, FLOW_OUT, tx.blocked, n->mtu);
+	want_bands(v, &n->rx, FLOW_IN, rx.blocked, n->mtu);
+	n->ifb = n->ifb_marked = n->ifb_quiet = n->ifb_up = n->steer = n->rx.root;
+	n->prog.present = true;
+	n->prog.rx = rx.blocked ? HOOK_DROP : rx.rate || rx.unknown ? n->prog.rx : HOOK_PASS;
+	n->prog.tx = tx.blocked ? HOOK_DROP : HOOK_PASS;
+	tree[FLOW_IN] = n->rx.root ? n->rx.shape.rate : 0;
+	tree[FLOW_OUT] = n->tx.root ? n->tx.shape.rate : 0;
+	n->flows = FLOWS_ON;
+	n->flow_set = want_flows(v, n->mtu, tree);
+}
+
 void want_node(const struct daemon *d, const struct vlink *v, const struct node *have, struct node *ret)
 {
 	const struct slink *parent = vlink_parent(d, v);
@@ -115,4 +146,5 @@ void want_node(const struct daemon *d, const struct vlink *v, const struct node 
 	node_ifb_name(v->s.n, ret->ifb_port.name);
 	want_iso(v, have, ret);
 	want_caps(ret, want_cap(v, false, speed), want_cap(v, true, speed), have);
+	want_flow_trees(v, want_cap(v, false, speed), want_cap(v, true, speed), ret);
 }

@@ -2,6 +2,8 @@
 /* Tables of desired and present links. No kernel, no decisions. */
 #include "vnicd/world.h"
 
+#include "vnicd/flow.h"
+
 #include <errno.h>
 #include <linux/if_arp.h>
 #include <stdio.h>
@@ -11,7 +13,15 @@
 
 struct vlink *vlink_new(void)
 {
-	return calloc(1, sizeof(struct vlink));
+	struct vlink *v = calloc(1, sizeof(*v));
+
+	if (v)
+		v->flow_set = calloc(1, sizeof(*v->flow_set));
+	if (v && !v->flow_set) {
+		free(v);
+		return NULL;
+	}
+	return v;
 }
 
 struct vlink *vlink_free(struct vlink *v)
@@ -20,6 +30,8 @@ struct vlink *vlink_free(struct vlink *v)
 		sd_event_source_disable_unref(v->repair_timer);
 		props_free(&v->props);
 		props_free(&v->kept);
+		flow_set_free(v->flow_set);
+		free(v->flow_set);
 		free(v);
 	}
 	return NULL;
@@ -28,10 +40,13 @@ struct vlink *vlink_free(struct vlink *v)
 struct vlink *vlink_copy(const struct vlink *v)
 {
 	struct vlink *c = vlink_new();
+	struct flow_set *own;
 
 	if (!c)
 		return NULL;
+	own = c->flow_set;
 	*c = *v;
+	c->flow_set = own;
 	c->props = c->kept = (struct props){0};
 	memset(&c->hh_n, 0, sizeof(c->hh_n));
 	memset(&c->hh_name, 0, sizeof(c->hh_name));
@@ -119,6 +134,7 @@ void world_add(struct daemon *d, struct vlink *v)
 	HASH_ADD_KEYPTR(hh_name, d->by_name, v->s.name, strlen(v->s.name), v);
 	if (is_over(v))
 		attach(d, v, find_below(d, v));
+	flows_hand_over(v);
 }
 
 void world_remove(struct daemon *d, struct vlink *v)
@@ -270,7 +286,9 @@ int world_load(struct daemon *d, struct err *e)
 {
 	struct load l = {.d = d, .e = e};
 
-	return store_links(d->store, load_link, &l, e);
+	int r = store_links(d->store, load_link, &l, e);
+
+	return r < 0 ? r : flows_load(d, e);
 }
 
 void world_free(struct daemon *d)
@@ -278,8 +296,10 @@ void world_free(struct daemon *d)
 	struct vlink *v, *next;
 	struct slink *l, *after;
 
-	HASH_ITER (hh_n, d->by_n, v, next)
+	HASH_ITER (hh_n, d->by_n, v, next) {
+		flows_drop(d, v);
 		world_remove(d, v);
+	}
 	HASH_ITER (hh, d->links, l, after)
 		slink_drop(d, l->l.ifindex);
 }

@@ -14,6 +14,7 @@
 #include <uthash.h>
 
 struct dryrun;
+struct flow;
 struct kernel;
 struct places;
 struct stream;
@@ -40,7 +41,12 @@ struct vlink {
 	bool seen;  /* at start: its link was found */
 	bool raise; /* to be up when it can be made right: an earlier daemon did not come to that */
 	char half_name[IFNAMSIZ]; /* at start: an interrupted request may have given it this name */
-	bool moved;               /* somebody moved it: it is in place, not where its zone property says */
+	struct flow *flows;       /* of it, the oldest first */
+	struct flow *flow_texts;  /* by what they match */
+	struct counter rest[FLOW_CTR_COUNT]; /* what no flow of it takes, since the daemon began */
+	uint32_t last_slot;                  /* the greatest that a flow of it ever had */
+	struct flow_set *flow_set;           /* want_flows() fills it; its own */
+	bool moved; /* somebody moved it: it is in place, not where its zone property says */
 	char place[ZONE_MAX];
 	struct {
 		int nsid, ifindex;
@@ -97,6 +103,7 @@ struct daemon {
 	struct vlink *by_n, *by_name, *by_at, *by_mac;
 	struct slink *links, *links_by_name, *links_by_mac;
 	struct arp_was *arps;
+	struct flow *flows;    /* by name */
 	struct vlink *waiting; /* VNICs whose link below is not there */
 	struct vlink *dirty;   /* to be looked at when the notifications are read */
 	sd_event_source *notify, *resync, *mend, *zones, *zones_again;

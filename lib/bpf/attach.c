@@ -284,6 +284,19 @@ int seat_observe(const struct seat *s, const uint8_t *tag, bool *ret, struct err
 	return 0;
 }
 
+int seat_prog(const struct seat *s, uint32_t *ret_id, struct err *e)
+{
+	HOLDER h;
+	bool there = false;
+	int r = holder_open(s->pin, &h);
+
+	r = r ? r : sits(s, &h, &there);
+	if (r)
+		return failed(s, r, "cannot read the pinned program", e);
+	*ret_id = there ? h.prog_id : 0;
+	return 0;
+}
+
 /* Pins fd at path in one step, whatever was pinned there. */
 static int pin_at(int fd, const char *path, unsigned long *acts)
 {

@@ -28,8 +28,12 @@ struct many {
 };
 #define MANY_NONE ((struct many){.prog = {-1, -1}, .states = -1})
 
+/* The programs of a VNIC with flows; the first two are in the seats of enum side. */
+enum flow_prog { FLOW_RX, FLOW_TX, FLOW_IFB, FLOW_PROGS };
+
 struct bpf {
 	char dir[PIN_MAX]; /* DIR/<uuid>/<cookie> */
+	int netns;         /* the own one */
 	unsigned long *acts;
 	struct hook_bpf *hook; /* loaded, with the pinned steer map */
 	bool mirror;           /* filters of mirror.c do what a program cannot */
@@ -37,9 +41,13 @@ struct bpf {
 	struct mnl_socket *nl; /* in the own namespace */
 	bool away;             /* the thread is in another */
 	struct many many;
-	bool tagged; /* vnic_tag is known */
+	int pick;         /* the filter for our trees' roots; -1: not loaded yet */
+	bool tagged;      /* vnic_tag is known */
+	bool flow_tagged; /* flow_tag is */
 	uint8_t hook_tag[BPF_TAG_SIZE];
 	uint8_t vnic_tag[2][BPF_TAG_SIZE]; /* by enum side */
+	uint8_t flow_tag[FLOW_PROGS][BPF_TAG_SIZE];
+	uint8_t pick_tag[BPF_TAG_SIZE];
 };
 
 enum side { SIDE_INGRESS, SIDE_EGRESS };
@@ -61,6 +69,33 @@ struct seat {
 int many_open(struct bpf *b, int states);
 void many_done(struct many *m);
 
+/* The pins of one VNIC. */
+struct pins {
+	char dir[PIN_MAX];
+	char state[PIN_MAX];
+	struct seat seat[2]; /* by enum side */
+};
+int pins_of(struct bpf *b, uint32_t n, int ifindex, struct pins *p, struct err *e);
+
+/* Where a VNIC's state is: in a map of its own, or in that of many. Made by home_open(), -ENOENT: nowhere. */
+struct home {
+	int fd;
+	uint32_t map, slot;
+	bool shared;
+};
+int home_open(const struct pins *p, uint32_t n, struct home *h);
+void home_done(struct home *h);
+#define HOME __attribute__((cleanup(home_done))) struct home
+
+/* Programs without flows into the seats of a VNIC that has a state; nothing is done for one without. */
+int vnic_plain(struct bpf *b, uint32_t n, int ifindex, struct err *e);
+/* err_sys for VNIC number n. */
+int vnic_failed(uint32_t n, int code, const char *what, struct err *e);
+
+/* flow.c: does this build's flow program sit there, on maps that are pinned? */
+int flow_sits(struct bpf *b, uint32_t n, const struct seat *s, enum flow_prog which, bool *ret,
+	      struct err *e);
+
 /* tc.c. A message on kept, or on a socket of its own; each answer to cb. */
 struct mnl_socket *tc_open(void);
 int tc_talk(struct mnl_socket *kept, const struct nlmsghdr *h, int (*cb)(const struct nlmsghdr *h, void *arg),
@@ -75,6 +110,8 @@ int seat_observe(const struct seat *s, const uint8_t *tag, bool *ret, struct err
 int seat_take(const struct seat *s, int prog_fd, const uint8_t *tag, struct err *e);
 /* Also when the device is gone or not known (ifindex 0). Idempotent. */
 int seat_leave(const struct seat *s, struct err *e);
+/* The id of the program that sits there, held by the pin; 0: none. */
+int seat_prog(const struct seat *s, uint32_t *ret_id, struct err *e);
 /* Does a program's redirect reach an ifb? */
 bool seat_redirects(void);
 /* For tests: behave as a kernel without tcx. */

@@ -2,7 +2,8 @@
 /*
  * One capped VNIC's own two hooks: polices its group frames, blocks it, keeps senders from choosing a class.
  * Loaded once per VNIC, so that its state needs no look-up, or (many.bpf.c) once for all that are made
- * together; never shapes unicast frames, which the trees do.
+ * together; flow.bpf.c has its own programs on top (OWN_STATE). Never shapes unicast frames, which the trees
+ * do.
  */
 #include "lib/bpf/maps.h"
 
@@ -33,6 +34,8 @@ static __always_inline struct vnic_state *own_state(const struct __sk_buff *skb)
 
 	return bpf_map_lookup_elem(&states, &n);
 }
+#elif defined(OWN_STATE)
+static __always_inline struct vnic_state *own_state(const struct __sk_buff *skb);
 #else
 struct vnic_state state;
 
@@ -57,17 +60,22 @@ static __always_inline __u32 headers(struct __sk_buff *skb)
 	return bpf_skb_load_bytes(skb, at + 12, &doff, 1) ? 0 : at + (doff >> 4) * 4;
 }
 
+/* How many frames a GSO frame with these headers becomes. */
+static __always_inline __u32 segments(const struct __sk_buff *skb, __u32 hdr)
+{
+	__u32 len = skb->len, size = skb->gso_size, segs = skb->gso_segs;
+
+	if (size && !segs && len > hdr)
+		segs = (len - hdr + size - 1) / size;
+	return size && segs ? segs : 1;
+}
+
 /* What qdisc_pkt_len is on the way out, every segment with its headers; nobody computes it on the way in. */
 static __always_inline __u32 wire_bytes(struct __sk_buff *skb)
 {
-	__u32 len = skb->len, size = skb->gso_size, segs = skb->gso_segs, hdr;
+	__u32 hdr = skb->gso_size ? headers(skb) : 0;
 
-	if (!size)
-		return len;
-	hdr = headers(skb);
-	if (!segs && len > hdr)
-		segs = (len - hdr + size - 1) / size;
-	return segs > 1 ? len + (segs - 1) * hdr : len;
+	return skb->len + (segments(skb, hdr) - 1) * hdr;
 }
 
 static __always_inline __u64 cost(const struct bucket *b, __u64 bytes)
@@ -143,29 +151,43 @@ static __always_inline int police(struct vnic_state *st, struct __sk_buff *skb)
 	return main_bucket(st, now, len) || slow_bucket(st, now, len);
 }
 
-SEC("tc")
-int rx(struct __sk_buff *skb)
+/* What comes in: may it pass? */
+static __always_inline int let_in(struct __sk_buff *skb)
 {
 	struct vnic_state *st = own_state(skb);
 	__u32 mode = st ? *(volatile __u32 *)&st->rx : VNIC_PASS;
 
 	if (!st || mode == VNIC_PASS || (mode == VNIC_POLICE && police(st, skb)))
-		return TC_ACT_UNSPEC;
+		return 1;
 	__sync_fetch_and_add(&st->rx_drops, 1);
-	return TC_ACT_SHOT;
+	return 0;
+}
+
+static __always_inline int let_out(struct __sk_buff *skb)
+{
+	struct vnic_state *st = own_state(skb);
+
+	if (!st || *(volatile __u32 *)&st->tx != VNIC_DROP)
+		return 1;
+	__sync_fetch_and_add(&st->tx_drops, 1);
+	return 0;
+}
+
+#ifndef OWN_STATE
+SEC("tc")
+int rx(struct __sk_buff *skb)
+{
+	return let_in(skb) ? TC_ACT_UNSPEC : TC_ACT_SHOT;
 }
 
 SEC("tc")
 int tx(struct __sk_buff *skb)
 {
-	struct vnic_state *st = own_state(skb);
-
-	if (st && *(volatile __u32 *)&st->tx == VNIC_DROP) {
-		__sync_fetch_and_add(&st->tx_drops, 1);
+	if (!let_out(skb))
 		return TC_ACT_SHOT;
-	}
 	skb->priority = 0; /* or SO_PRIORITY picks a class of the HTB below */
 	return TC_ACT_UNSPEC;
 }
+#endif
 
 char _license[] SEC("license") = "GPL";

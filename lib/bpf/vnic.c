@@ -25,14 +25,7 @@ static void skel_done(struct vnic_bpf **s)
 }
 #define SKEL __attribute__((cleanup(skel_done))) struct vnic_bpf *
 
-/* The pins of one VNIC. */
-struct pins {
-	char dir[PIN_MAX];
-	char state[PIN_MAX];
-	struct seat seat[2]; /* by enum side */
-};
-
-static int pins_of(struct bpf *b, uint32_t n, int ifindex, struct pins *p, struct err *e)
+int pins_of(struct bpf *b, uint32_t n, int ifindex, struct pins *p, struct err *e)
 {
 	static const char *const NAMES[] = {[SIDE_INGRESS] = "rx", [SIDE_EGRESS] = "tx"};
 	int r = pin_path(p->dir, e, "%s/vnic-%u", b->dir, n);
@@ -53,7 +46,7 @@ static const char *object(uint32_t n, char buf[static 24])
 	return buf;
 }
 
-static int failed(uint32_t n, int code, const char *what, struct err *e)
+int vnic_failed(uint32_t n, int code, const char *what, struct err *e)
 {
 	char buf[24];
 
@@ -99,7 +92,7 @@ static int know_tags(struct bpf *b, uint32_t n, struct err *e)
 	SKEL s = NULL;
 	int r = b->tagged ? 0 : load_once(b, NULL, &s);
 
-	return r ? failed(n, r, "cannot load its programs", e) : 0;
+	return r ? vnic_failed(n, r, "cannot load its programs", e) : 0;
 }
 
 static int seats_leave(const struct pins *p, struct err *e)
@@ -128,24 +121,16 @@ static int load(struct bpf *b, uint32_t n, const struct pins *p, struct vnic_bpf
 
 	if (r == -EINVAL) /* not there, or another build's layout */
 		r = load_fresh(b, p, ret, e);
-	return r ? failed(n, r, "cannot load its programs", e) : 0;
+	return r ? vnic_failed(n, r, "cannot load its programs", e) : 0;
 }
 
-/* Where a VNIC's state is: in a map of its own, or in that of many. */
-struct home {
-	int fd;
-	uint32_t map, slot;
-	bool shared;
-};
-
-static void home_done(struct home *h)
+void home_done(struct home *h)
 {
 	close_fd(&h->fd);
 }
-#define HOME __attribute__((cleanup(home_done))) struct home
 
 /* A layout of another size reads as not there: the loader makes it anew. */
-static int home_open(const struct pins *p, uint32_t n, struct home *h)
+int home_open(const struct pins *p, uint32_t n, struct home *h)
 {
 	struct bpf_map_info info = {.type = 0};
 	uint32_t size = sizeof(info);
@@ -181,9 +166,18 @@ static int tags_of(struct bpf *b, uint32_t n, const struct home *h, uint8_t (**r
 	int r = h->shared ? many_open(b, h->fd) : 0;
 
 	if (r)
-		return failed(n, r, "cannot load its programs", e);
+		return vnic_failed(n, r, "cannot load its programs", e);
 	*ret = h->shared ? b->many.tag : b->vnic_tag;
 	return h->shared ? 0 : know_tags(b, n, e);
+}
+
+/* A program that classifies does all that the plain one does. */
+static int sits(struct bpf *b, uint32_t n, const struct pins *p, enum side side, const uint8_t *tag,
+		bool *ret, struct err *e)
+{
+	int r = seat_observe(&p->seat[side], tag, ret, e);
+
+	return r || *ret ? r : flow_sits(b, n, &p->seat[side], (enum flow_prog)side, ret, e);
 }
 
 int bpf_vnic_observe(struct bpf *b, uint32_t n, int ifindex, struct prog *ret, struct err *e)
@@ -192,7 +186,7 @@ int bpf_vnic_observe(struct bpf *b, uint32_t n, int ifindex, struct prog *ret, s
 	struct vnic_state st;
 	struct pins p;
 	HOME h = {.fd = -1};
-	bool sits[2];
+	bool there[2];
 	int r = pins_of(b, n, ifindex, &p, e);
 
 	if (r)
@@ -201,11 +195,11 @@ int bpf_vnic_observe(struct bpf *b, uint32_t n, int ifindex, struct prog *ret, s
 	r = home_open(&p, n, &h);
 	r = r ? r : read_home(&h, &st);
 	if (r)
-		return r == -ENOENT ? 0 : failed(n, r, "cannot read its state", e);
+		return r == -ENOENT ? 0 : vnic_failed(n, r, "cannot read its state", e);
 	r = tags_of(b, n, &h, &tags, e);
 	for (enum side i = SIDE_INGRESS; !r && i <= SIDE_EGRESS; i++)
-		r = seat_observe(&p.seat[i], tags[i], &sits[i], e);
-	if (r || !sits[SIDE_INGRESS] || !sits[SIDE_EGRESS])
+		r = sits(b, n, &p, i, tags[i], &there[i], e);
+	if (r || !there[SIDE_INGRESS] || !there[SIDE_EGRESS])
 		return r;
 	*ret = (struct prog){.present = true, .rx = st.rx, .tx = st.tx, .group_rate = st.rate};
 	return 0;
@@ -300,7 +294,7 @@ static int make_shared(struct bpf *b, uint32_t n, struct pins *p, const struct p
 		++*b->acts;
 	}
 	if (r)
-		return failed(n, r, "cannot write its state", e);
+		return vnic_failed(n, r, "cannot write its state", e);
 	for (enum side i = SIDE_INGRESS; !r && i <= SIDE_EGRESS; i++) {
 		p->seat[i].clsact = true;
 		p->seat[i].number = n;
@@ -317,7 +311,7 @@ static int make(struct bpf *b, uint32_t n, struct pins *p, const struct prog *pr
 
 	p->seat[SIDE_INGRESS].clsact = p->seat[SIDE_EGRESS].clsact = prog->clsact;
 	if (mkdir(p->dir, 0700) && errno != EEXIST)
-		return failed(n, -errno, "cannot make its pin directory", e);
+		return vnic_failed(n, -errno, "cannot make its pin directory", e);
 	if (shares(b, n, p, prog))
 		return make_shared(b, n, p, prog, e);
 	r = load(b, n, p, &s, e);
@@ -328,6 +322,22 @@ static int make(struct bpf *b, uint32_t n, struct pins *p, const struct prog *pr
 		++*b->acts;
 	}
 	return seats_take(b, s, p, e);
+}
+
+int vnic_plain(struct bpf *b, uint32_t n, int ifindex, struct err *e)
+{
+	struct vnic_state st;
+	struct pins p;
+	struct prog prog;
+	int r = pins_of(b, n, ifindex, &p, e);
+
+	if (r)
+		return r;
+	r = read_state(&p, n, &st);
+	if (r)
+		return r == -ENOENT ? 0 : vnic_failed(n, r, "cannot read its state", e);
+	prog = (struct prog){.rx = st.rx, .tx = st.tx, .group_rate = st.rate};
+	return make(b, n, &p, &prog, e);
 }
 
 int bpf_vnic_add(struct bpf *b, uint32_t n, int ifindex, const struct prog *prog, struct err *e)
@@ -364,7 +374,7 @@ int bpf_vnic_set(struct bpf *b, uint32_t n, const struct prog *prog, struct err 
 		return 0;
 	r = r ? r : write_slot(h.fd, h.slot, prog);
 	if (r)
-		return failed(n, r, "cannot write its state", e);
+		return vnic_failed(n, r, "cannot write its state", e);
 	++*b->acts;
 	return 0;
 }

@@ -164,8 +164,11 @@ static void last_word(struct words *w, const struct flag *waits)
 
 static int verb_words(const struct words *w, const struct verb *verbs, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		words_add(w, verbs[i].name, "");
+		if (verbs[i].alias)
+			words_add(w, verbs[i].alias, "");
+	}
 	words_add(w, "help", "");
 	for (size_t i = 0; w->text[0] == '-' && i < sizeof(globals) / sizeof(*globals); i++)
 		words_add(w, globals[i].word, "");
@@ -205,7 +208,7 @@ static int skip_globals(struct cli *cli, int argc, char **argv)
 static const struct verb *verb_named(const struct verb *verbs, size_t n, const char *name)
 {
 	for (size_t i = 0; i < n; i++)
-		if (!strcmp(verbs[i].name, name))
+		if (verb_is(&verbs[i], name))
 			return &verbs[i];
 	return NULL;
 }

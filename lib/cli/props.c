@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Takes the words after -p apart and refuses malformed ones; never judges a name or a value. */
+/* Takes lists apart and refuses malformed ones; never judges a name or a value. */
 #include "lib/cli/props.h"
 
 #include <errno.h>
 #include <string.h>
 
-static int append_prop(json_t *props, const char *item, const char *eq, size_t len, struct err *e)
+const struct props_kind props_p = {.option = "-p ", .word = "PROP", .noun = "property"};
+
+static int append_prop(const struct props_kind *k, json_t *props, const char *item, const char *eq,
+		       size_t len, struct err *e)
 {
 	json_t *prop, *have;
 	size_t i;
@@ -19,7 +22,7 @@ static int append_prop(json_t *props, const char *item, const char *eq, size_t l
 
 		if (!json_equal(json_object_get(have, "name"), json_object_get(prop, "name")))
 			continue;
-		err_user(e, -EINVAL, name, "property given twice");
+		err_user(e, -EINVAL, name, "%s given twice", k->noun);
 		json_decref(prop);
 		return -EINVAL;
 	}
@@ -46,38 +49,42 @@ static bool has_empty_item(const char *text)
 	return !*text || *text == ',' || text[strlen(text) - 1] == ',' || strstr(text, ",,");
 }
 
-static int parse_one(const char *text, json_t *props, struct err *e)
+static int no_value(const struct props_kind *k, const char *text, size_t len, size_t name, struct err *e)
+{
+	return err_user(e, -EINVAL, NULL, "'%.*s' has no value: write %s%.*s=VALUE", (int)len, text,
+			k->option, (int)name, text);
+}
+
+static int parse_one(const struct props_kind *k, const char *text, json_t *props, struct err *e)
 {
 	if (has_empty_item(text))
-		return err_user(e, -EINVAL, NULL,
-				"empty item in -p '%s': write -p PROP=VALUE[,PROP=VALUE]...", text);
+		return err_user(e, -EINVAL, NULL, "empty item in %s'%s': write %s%s=VALUE[,%s=VALUE]...",
+				k->option, text, k->option, k->word, k->word);
 	while (*text) {
 		size_t name = strcspn(text, ",="), len = value_end(text);
 
 		if (text[name] != '=')
-			return err_user(e, -EINVAL, NULL, "'%.*s' has no value: write -p %.*s=VALUE",
-					(int)name, text, (int)name, text);
+			return no_value(k, text, name, name, e);
 		if (!name)
-			return err_user(e, -EINVAL, NULL, "'%.*s' has no property name: write -p PROP=VALUE",
-					(int)len, text);
+			return err_user(e, -EINVAL, NULL, "'%.*s' has no %s name: write %s%s=VALUE", (int)len,
+					text, k->noun, k->option, k->word);
 		if (name + 1 == len)
-			return err_user(e, -EINVAL, NULL, "'%.*s' has no value: write -p %.*s=VALUE",
-					(int)len, text, (int)name, text);
-		if (append_prop(props, text, text + name, len, e))
+			return no_value(k, text, len, name, e);
+		if (append_prop(k, props, text, text + name, len, e))
 			return e ? e->code : -EINVAL;
 		text += len + (text[len] == ',');
 	}
 	return 0;
 }
 
-int props_parse(const json_t *values, json_t **ret, struct err *e)
+int props_parse(const struct props_kind *kind, const json_t *values, json_t **ret, struct err *e)
 {
-	json_t *props = json_array(), *value;
+	json_t *props = values ? json_array() : NULL, *value;
 	size_t i;
-	int rc = props ? 0 : err_nomem(e);
+	int rc = values && !props ? err_nomem(e) : 0;
 
 	json_array_foreach (values, i, value) {
-		rc = rc ? rc : parse_one(json_string_value(value), props, e);
+		rc = rc ? rc : parse_one(kind, json_string_value(value), props, e);
 	}
 	if (rc) {
 		json_decref(props);

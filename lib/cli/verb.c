@@ -84,6 +84,8 @@ static int help_verb(const struct verb *verb)
 {
 	usage_line(stdout, verb);
 	printf("%s.\n", verb->help);
+	if (verb->alias)
+		printf("%s is the same.\n", verb->alias);
 	for (const struct flag *f = verb->flags; f->letter; f++)
 		flag_help(f->letter, f->name, f->value, f->help);
 	if (verb_changes(verb))
@@ -92,12 +94,20 @@ static int help_verb(const struct verb *verb)
 	return 0;
 }
 
+static void help_line(const struct verb *verb)
+{
+	printf("  %s", verb->name);
+	if (verb->alias)
+		printf(" (%s)", verb->alias);
+	printf(" %s\n", verb->usage);
+}
+
 static int help_program(const struct program *p)
 {
 	program_line(stdout);
 	printf("%s\n\n", p->about);
 	for (size_t i = 0; i < p->n; i++)
-		printf("  %s %s\n", p->verbs[i].name, p->verbs[i].usage);
+		help_line(&p->verbs[i]);
 	printf("  help [COMMAND]\n\n"
 	       "  --socket PATH   where vnicd listens (default $VNICD_SOCKET, else /run/vnicd/vnicd.sock)\n"
 	       "  -b, --batch FILE\n"
@@ -114,11 +124,14 @@ static int help_program(const struct program *p)
 
 static void unknown_verb(const struct program *p, const char *name)
 {
-	const char *names[VERBS_MAX], *near;
+	const char *names[2 * VERBS_MAX], *near;
 	size_t n = 0;
 
-	for (; n < p->n && n < VERBS_MAX; n++)
-		names[n] = p->verbs[n].name;
+	for (size_t i = 0; i < p->n && i < VERBS_MAX; i++) {
+		names[n++] = p->verbs[i].name;
+		if (p->verbs[i].alias)
+			names[n++] = p->verbs[i].alias;
+	}
 	near = nearest(name, names, n);
 	if (near)
 		complain("unknown command '%s': did you mean '%s'?", name, near);
@@ -129,7 +142,7 @@ static void unknown_verb(const struct program *p, const char *name)
 static const struct verb *find_verb(const struct program *p, const char *name)
 {
 	for (size_t i = 0; i < p->n; i++)
-		if (!strcmp(p->verbs[i].name, name))
+		if (verb_is(&p->verbs[i], name))
 			return &p->verbs[i];
 	unknown_verb(p, name);
 	return NULL;
@@ -575,6 +588,15 @@ int verb_call(const struct cli *cli, const char *method, json_t *params, json_t 
 	client_close(c);
 	json_decref(params);
 	return rc;
+}
+
+json_t *verb_names(const struct cli *cli)
+{
+	json_t *names = cli->nargs ? json_array() : NULL;
+
+	for (int i = 0; i < cli->nargs; i++)
+		json_array_append_new(names, json_string(cli->args[i]));
+	return names;
 }
 
 int verb_do(const struct cli *cli, const char *method, json_t *params)

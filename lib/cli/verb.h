@@ -10,6 +10,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 struct cli;
 struct words;
@@ -36,10 +37,12 @@ struct column;
 
 struct verb {
 	const char *name;
+	const char *alias;            /* another word for the same, or NULL */
 	const char *usage;            /* the line after the name */
 	const char *help;             /* one line */
 	const struct flag *flags;     /* ended by letter 0 */
 	const struct column *columns; /* of what a show verb prints, NULL: it prints none */
+	const struct column *stats;   /* with -s instead */
 	const char *operand;          /* what they are, for messages: a word for each; NULL: takes none */
 	int least, most;              /* how many operands; most -1: any number */
 	words_fn *words;              /* what the operands may be; NULL: cannot be told */
@@ -47,6 +50,12 @@ struct verb {
 	bool changes;                 /* changes something; what may be in a batch does, too */
 	int (*run)(struct cli *cli);  /* exit status */
 };
+
+/* Is it called so? */
+static inline bool verb_is(const struct verb *verb, const char *name)
+{
+	return !strcmp(verb->name, name) || (verb->alias && !strcmp(verb->alias, name));
+}
 
 static inline bool verb_changes(const struct verb *verb)
 {
@@ -66,6 +75,19 @@ struct cli {
 	int nargs;
 	char **args; /* operands */
 };
+
+/* A switch as a parameter of a call: true, or NULL when it was not given. */
+static inline json_t *verb_switch(const struct cli *cli, char letter)
+{
+	return cli->value[(unsigned char)letter] ? json_true() : NULL;
+}
+
+/* The first operand, or NULL; all of them as an array, NULL when there are none. */
+static inline const char *verb_first(const struct cli *cli)
+{
+	return cli->nargs ? cli->args[0] : NULL;
+}
+json_t *verb_names(const struct cli *cli);
 
 /*
  * The whole of main: global options, the verb (the first one where none is given), its options, its function.

@@ -5,7 +5,10 @@
  */
 #include "lib/kern/kern.h"
 
+#include "lib/model/flowset.h"
+
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +19,7 @@
 
 struct fake_node {
 	struct node node;
+	struct flow_set flows; /* sorted */
 	struct fake_node *next;
 };
 
@@ -69,6 +73,84 @@ static struct node *find_or_add(struct fake *f, const struct node *like)
 	return &i->node;
 }
 
+static struct fake_node *f_node(struct node *n)
+{
+	return (struct fake_node *)((char *)n - offsetof(struct fake_node, node));
+}
+
+static void see_flows(struct fake_node *i, const struct node *key, struct node *ret)
+{
+	ret->flow_set = key->flow_set;
+	if (ret->flows != FLOWS_OFF)
+		ret->flows =
+			ret->flows == FLOWS_ON && key->flow_set && flow_set_equal(key->flow_set, &i->flows)
+				? FLOWS_ON
+				: FLOWS_STALE;
+	if (!ret->prog.present)
+		ret->flows = FLOWS_OFF;
+}
+
+/* Appends those of from that but has not. */
+static int add_flows(struct flow_set *to, const struct flow_set *from, const struct flow_set *but)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < from->entries_count && r == 0; i++)
+		if (!bsearch(&from->entries[i], but->entries, but->entries_count, sizeof(*but->entries),
+			     (int (*)(const void *, const void *))flow_entry_cmp))
+			r = flow_set_entry(to, &from->entries[i]);
+	for (size_t i = 0; i < from->acts_count && r == 0; i++)
+		if (!bsearch(&from->acts[i], but->acts, but->acts_count, sizeof(*but->acts),
+			     (int (*)(const void *, const void *))flow_act_cmp))
+			r = flow_set_act(to, &from->acts[i]);
+	for (size_t i = 0; i < from->classes_count && r == 0; i++)
+		if (!bsearch(&from->classes[i], but->classes, but->classes_count, sizeof(*but->classes),
+			     (int (*)(const void *, const void *))flow_class_cmp))
+			r = flow_set_class(to, &from->classes[i]);
+	memcpy(to->strict, from->strict, sizeof(to->strict));
+	return r;
+}
+
+/* What was, without have, and with want. */
+static int change_flows(struct fake_node *i, const struct flow_set *have, const struct flow_set *want)
+{
+	static const struct flow_set none;
+	struct flow_set now = {0};
+	int r = add_flows(&now, &i->flows, have);
+
+	r = r < 0 ? r : add_flows(&now, want, &none);
+	if (r < 0) {
+		flow_set_free(&now);
+		return r;
+	}
+	flow_set_free(&i->flows);
+	i->flows = now;
+	flow_set_sort(&i->flows);
+	return 0;
+}
+
+static int fake_flow_change(struct kernel *k, const struct node *n, const struct flow_set *have,
+			    const struct flow_set *want, struct err *e)
+{
+	struct node *is = find(fake_of(k), n->n);
+
+	if (!is || is->flows == FLOWS_OFF)
+		return err_sys(e, -ENODEV, n->port.name, "no flows there");
+	k->acts++;
+	return change_flows(f_node(is), have, want) < 0 ? err_nomem(e) : 0;
+}
+
+static int fake_flow_counts(struct kernel *k, const struct node *n, const uint32_t *slots, size_t count,
+			    struct flow_stats *ret, struct err *e)
+{
+	(void)k;
+	(void)n;
+	(void)slots;
+	(void)e;
+	memset(ret, 0, count * sizeof(*ret));
+	return 0;
+}
+
 static int fake_observe(struct kernel *k, const struct node *key, struct node *ret, struct err *e)
 {
 	struct node *n = find(fake_of(k), key->n);
@@ -79,6 +161,8 @@ static int fake_observe(struct kernel *k, const struct node *key, struct node *r
 	/* Programs go with their link. */
 	if (n && !n->link)
 		ret->prog = (struct prog){0};
+	if (n)
+		see_flows(f_node(n), key, ret);
 	if (!n || (n->link && strcmp(n->port.zone, key->port.zone) != 0))
 		ret->link = false;
 	if (!n) {
@@ -205,6 +289,10 @@ static int fake_apply(struct kernel *k, struct op *op, struct err *e)
 		return r;
 	op_effect(op, n);
 	give_ifindex(f, op, n);
+	if (op->kind == OP_FLOWS_SET && op->to.flow_set &&
+	    change_flows(f_node(n), &f_node(n)->flows, op->to.flow_set) < 0)
+		return err_nomem(e);
+	n->flow_set = NULL;
 	return 0;
 }
 
@@ -429,6 +517,7 @@ static void fake_free(struct kernel *k)
 	while (f->nodes) {
 		struct fake_node *next = f->nodes->next;
 
+		flow_set_free(&f->nodes->flows);
 		free(f->nodes);
 		f->nodes = next;
 	}
@@ -445,6 +534,8 @@ static const struct kernel_ops fake_ops = {
 	.stats = fake_stats,
 	.stats_all = fake_stats_all,
 	.drops = fake_drops,
+	.flow_change = fake_flow_change,
+	.flow_counts = fake_flow_counts,
 	.shares_subnet = fake_shares_subnet,
 	.marked = fake_marked,
 	.pins = fake_pins,

@@ -15,7 +15,7 @@ static int own_ifindex(struct act *a, const struct port *port, int *ret)
 	return act_ifindex(&other, ret);
 }
 
-static int in_zone(struct act *a, int (*fn)(struct act *a, int ifindex))
+int in_zone(struct act *a, int (*fn)(struct act *a, int ifindex))
 {
 	const char *zone = a->port->zone;
 	int ifindex, rc = act_ifindex(a, &ifindex);

@@ -39,6 +39,18 @@ struct kernel_ops {
 	int (*stats_all)(struct kernel *k, int (*cb)(int ifindex, const struct link_stats *s, void *arg),
 			 void *arg, struct err *e);
 	int (*drops)(struct kernel *k, const struct node *n, struct drop_stats *ret, struct err *e);
+	/*
+	 * Makes of the flows of n (whose programs and trees are there) another set, have -> want, or leaves
+	 * them as they are; both hold what is to change alone.
+	 */
+	int (*flow_change)(struct kernel *k, const struct node *n, const struct flow_set *have,
+			   const struct flow_set *want, struct err *e);
+	/*
+	 * What the flow programs and classes of n, whose programs are there, have counted since each was
+	 * made; by slot: slots[i] -> ret[i]. Slot 0 is what no flow took.
+	 */
+	int (*flow_counts)(struct kernel *k, const struct node *n, const uint32_t *slots, size_t count,
+			   struct flow_stats *ret, struct err *e);
 	/* True when the link has an address (either family) inside one of the parent's subnets. */
 	int (*shares_subnet)(struct kernel *k, int ifindex, int parent_ifindex, bool *ret, struct err *e);
 	/*

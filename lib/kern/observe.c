@@ -249,6 +249,8 @@ int real_observe(struct kernel *k, const struct node *key, struct node *ret, str
 	rc = see_zone(&l, e);
 	if (!rc && key->class == CLASS_VNIC) {
 		rc = see_ifb(&l, e);
+		if (!rc && node.prog.present)
+			rc = flows_observe(l.r, key->flow_set, &node, e);
 		if (!rc)
 			rc = see_steer(&l, e);
 		if (!rc)

@@ -106,6 +106,8 @@ int root_add(struct act *a);
 int root_del(struct act *a);
 int cap_set(struct act *a);
 int cap_del(struct act *a);
+int bands_add(struct act *a);
+int bands_del(struct act *a);
 int leaf_set(struct act *a);
 int leaf_del(struct act *a);
 int tree_drain(struct act *a);
@@ -137,6 +139,19 @@ int steer_add(struct act *a);
 int steer_del(struct act *a);
 int hook_add(struct act *a);
 int hook_del(struct act *a);
+/* Calls fn in the zone of the act's link, with its ifindex. */
+int in_zone(struct act *a, int (*fn)(struct act *a, int ifindex));
+
+/* flow.c */
+int flows_add(struct act *a);
+int flows_set(struct act *a);
+int flows_del(struct act *a);
+/* Fills ret->flows; its link, trees and ifb have been seen. */
+int flows_observe(struct real *r, const struct flow_set *want, struct node *ret, struct err *e);
+int real_flow_change(struct kernel *k, const struct node *n, const struct flow_set *have,
+		     const struct flow_set *want, struct err *e);
+int real_flow_counts(struct kernel *k, const struct node *n, const uint32_t *slots, size_t count,
+		     struct flow_stats *ret, struct err *e);
 
 /* Each fills its slot of kernel_ops: observe.c, stats.c, addr.c, ethtool.c, marked.c. */
 int real_observe(struct kernel *k, const struct node *key, struct node *ret, struct err *e);

@@ -6,6 +6,8 @@
  */
 #include "lib/kern/real.h"
 
+#include "lib/bpf/flow.h"
+#include "lib/kern/htb.h"
 #include "lib/kern/view.h"
 
 #include <errno.h>
@@ -17,7 +19,6 @@
 #include <string.h>
 #include <time.h>
 
-#define CAP_ID        (TREE_MAJOR | TREE_CAP)
 #define DRAIN_STEP_NS 500000
 
 struct place;
@@ -36,9 +37,9 @@ static const struct leaf {
 	bool segment, below;
 	int (*put)(struct nl_msg *msg, const struct place *p);
 } leaves[] = {
-	{.kind = "tbf", .handle = TREE_LEAF_MAJOR, .parent = CAP_ID, .segment = true, .put = put_tbf},
-	{.kind = "fq_codel", .handle = TREE_LEAF_MAJOR + 0x20000, .parent = CAP_ID, .put = put_fq_codel},
-	{.kind = "bfifo", .handle = TREE_LEAF_MAJOR + 0x10000, .parent = CAP_ID, .put = put_bfifo},
+	{.kind = "tbf", .handle = TREE_LEAF_MAJOR, .parent = REST_ID, .segment = true, .put = put_tbf},
+	{.kind = "fq_codel", .handle = TREE_LEAF_MAJOR + 0x20000, .parent = REST_ID, .put = put_fq_codel},
+	{.kind = "bfifo", .handle = TREE_LEAF_MAJOR + 0x10000, .parent = REST_ID, .put = put_bfifo},
 	{.kind = "fq_codel",
 	 .handle = TREE_LEAF_MAJOR + 0x30000,
 	 .parent = TREE_LEAF_MAJOR + 1,
@@ -95,12 +96,7 @@ static struct tc_ratespec rate_spec(uint64_t bytes)
 
 /* Messages. */
 
-struct where {
-	int ifindex;
-	uint32_t parent, handle;
-};
-
-static struct nl_msg *tc_msg(int type, int flags, const struct where *w, const char *kind)
+struct nl_msg *tc_msg(int type, int flags, const struct where *w, const char *kind)
 {
 	struct nl_msg *msg = nlmsg_alloc_simple(type, flags);
 	struct tcmsg t = {.tcm_ifindex = w->ifindex, .tcm_parent = w->parent, .tcm_handle = w->handle};
@@ -120,7 +116,7 @@ nla_put_failure:
 
 static int put_root(struct nl_msg *msg)
 {
-	struct tc_htb_glob glob = {.version = TC_HTB_PROTOVER, .rate2quantum = 10, .defcls = TREE_CAP};
+	struct tc_htb_glob glob = {.version = TC_HTB_PROTOVER, .rate2quantum = 10, .defcls = TREE_REST};
 	struct nlattr *nest = nla_nest_start(msg, TCA_OPTIONS);
 
 	NLA_PUT(msg, TCA_HTB_INIT, sizeof(glob), &glob);
@@ -132,27 +128,36 @@ nla_put_failure:
 	return -ENOMEM;
 }
 
-static int put_class(const struct real *r, struct nl_msg *msg, const struct shape *s)
+static int put_class(const struct real *r, struct nl_msg *msg, const struct htb *h)
 {
-	uint64_t bytes = s->rate / 8;
-	uint32_t bucket = to_ticks(r, s->burst, bytes * 8);
+	uint64_t rate = h->rate / 8, ceil = h->ceil / 8;
 	struct tc_htb_opt opt = {
-		.rate = rate_spec(bytes),
-		.ceil = rate_spec(bytes),
-		.buffer = bucket,
-		.cbuffer = bucket,
-		.quantum = s->quantum,
+		.rate = rate_spec(rate),
+		.ceil = rate_spec(ceil),
+		.buffer = to_ticks(r, h->burst, rate * 8),
+		.cbuffer = to_ticks(r, h->cburst, ceil * 8),
+		.quantum = h->quantum,
+		.prio = h->prio,
 	};
 	struct nlattr *nest = nla_nest_start(msg, TCA_OPTIONS);
 
-	NLA_PUT_U64(msg, TCA_HTB_RATE64, bytes);
-	NLA_PUT_U64(msg, TCA_HTB_CEIL64, bytes);
+	NLA_PUT_U64(msg, TCA_HTB_RATE64, rate);
+	NLA_PUT_U64(msg, TCA_HTB_CEIL64, ceil);
 	NLA_PUT(msg, TCA_HTB_PARMS, sizeof(opt), &opt);
 	nla_nest_end(msg, nest);
 	return 0;
 
 nla_put_failure:
 	return -ENOMEM;
+}
+
+int htb_put(struct act *a, const struct where *w, int flags, const struct htb *h)
+{
+	MSG_AUTO msg = tc_msg(RTM_NEWTCLASS, flags, w, "htb");
+
+	if (!msg || put_class(a->r, msg, h))
+		return err_nomem(a->e);
+	return act_send(a, msg);
 }
 
 static int put_tbf(struct nl_msg *msg, const struct place *p)
@@ -241,23 +246,103 @@ int root_del(struct act *a)
 	return remove_at(a, RTM_DELQDISC, TC_H_ROOT, TREE_MAJOR);
 }
 
+/* guaranteed: what the class gets in any case, a part of the cap. */
+static int class_send(struct act *a, uint32_t parent, uint32_t handle, uint64_t guaranteed, uint32_t prio)
+{
+	int flags = a->op->kind == OP_CAP_SET ? 0 : NLM_F_CREATE;
+	struct where w = {.parent = parent, .handle = handle};
+	const struct shape *s = act_shape(a);
+	struct htb h = {.rate = guaranteed,
+			.ceil = s->rate,
+			.burst = s->burst,
+			.cburst = s->burst,
+			.quantum = s->quantum,
+			.prio = prio};
+	int rc = act_ifindex(a, &w.ifindex);
+
+	return rc ? rc : htb_put(a, &w, flags, &h);
+}
+
+static bool has_bands(const struct act *a)
+{
+	return (a->op->on == ON_IFB ? &a->node->rx : &a->node->tx)->bands;
+}
+
+/* Beside bands the rest has its share like each of them, and borrows as the flows of medium priority do. */
+static int rest_send(struct act *a, bool bands)
+{
+	uint64_t rate = act_shape(a)->rate;
+
+	return class_send(a, CAP_ID, REST_ID, bands ? rate / TREE_SHARES : rate, TREE_PRIO(FLOW_MEDIUM));
+}
+
+static int bands_send(struct act *a)
+{
+	int rc = 0;
+
+	for (enum flow_priority p = FLOW_LOW; !rc && p <= FLOW_HIGH; p++)
+		rc = class_send(a, CAP_ID, TREE_MAJOR | TREE_BAND(p), act_shape(a)->rate / TREE_SHARES,
+				TREE_PRIO(p));
+	return rc;
+}
+
+/*
+ * The cap's class is an inner one from the start: a class that gets its first child loses what waits in it,
+ * and so would a link that its first flow is made on. Between the two changes the lower rate holds. What
+ * others left of the two is used.
+ */
 int cap_set(struct act *a)
 {
-	int flags = a->op->kind == OP_CAP_ADD ? NLM_F_CREATE | NLM_F_EXCL : 0;
-	struct where w = {.parent = TREE_MAJOR, .handle = CAP_ID};
-	int rc = act_ifindex(a, &w.ifindex);
+	int rc = class_send(a, TREE_MAJOR, CAP_ID, act_shape(a)->rate, 0);
 
 	if (rc)
 		return rc;
-	MSG_AUTO msg = tc_msg(RTM_NEWTCLASS, flags, &w, "htb");
-	if (!msg || put_class(a->r, msg, act_shape(a)))
-		return err_nomem(a->e);
-	return act_send(a, msg);
+	rc = rest_send(a, has_bands(a));
+	if (!rc && has_bands(a))
+		rc = bands_send(a);
+	if (rc && a->op->kind == OP_CAP_ADD)
+		remove_at(
+			&(struct act){.r = a->r, .op = a->op, .node = a->node, .port = a->port, .sk = a->sk},
+			RTM_DELTCLASS, TREE_MAJOR, CAP_ID);
+	return rc;
+}
+
+static int pick_add(struct act *a, int ifindex)
+{
+	return bpf_pick_add(a->r->bpf, ifindex, a->e);
+}
+
+static int pick_del(struct act *a, int ifindex)
+{
+	return bpf_pick_del(a->r->bpf, ifindex, a->e);
+}
+
+/* The shares of all together are less than the cap, or the sum of the guarantees could pass it. */
+int bands_add(struct act *a)
+{
+	int rc = rest_send(a, true);
+
+	rc = rc ? rc : bands_send(a);
+	return rc ? rc : in_zone(a, pick_add);
+}
+
+int bands_del(struct act *a)
+{
+	int rc = 0;
+
+	for (enum flow_priority p = FLOW_LOW; !rc && p <= FLOW_HIGH; p++) {
+		rc = remove_at(a, RTM_DELTCLASS, CAP_ID, TREE_MAJOR | TREE_BAND(p));
+		rc = rc == -ENOENT ? 0 : rc;
+	}
+	rc = rc ? rc : rest_send(a, false);
+	return rc ? rc : in_zone(a, pick_del);
 }
 
 int cap_del(struct act *a)
 {
-	return remove_at(a, RTM_DELTCLASS, TREE_MAJOR, CAP_ID);
+	int rc = remove_at(a, RTM_DELTCLASS, CAP_ID, REST_ID);
+
+	return rc && rc != -ENOENT ? rc : remove_at(a, RTM_DELTCLASS, TREE_MAJOR, CAP_ID);
 }
 
 /* Reading: single questions, no dumps of everything; NLM_F_ECHO because kernels before 6.18 answer these by
@@ -317,26 +402,28 @@ static int ask_kernel(struct nl_sock *sk, const struct where *w, struct seen *s,
 	return rc == -ENOENT || rc == -EINVAL ? 0 : rc;
 }
 
-struct search {
-	struct seen *s;
-	uint32_t handle;
+/* The two classes that every tree has. */
+struct classes {
+	struct seen *cap, *rest;
 };
 
 static int see_class(const struct nlmsghdr *h, void *arg)
 {
-	struct search *search = arg;
+	uint32_t handle = ((const struct tcmsg *)nlmsg_data(h))->tcm_handle;
+	struct classes *c = arg;
 
-	return ((const struct tcmsg *)nlmsg_data(h))->tcm_handle == search->handle ? see(h, search->s) : 0;
+	if (handle == CAP_ID && c->cap)
+		return see(h, c->cap);
+	return handle == REST_ID ? see(h, c->rest) : 0;
 }
 
-/* From the list of the one class in our tree: a question about a class alone is told to everybody as news. */
-static int ask_class(struct nl_sock *sk, int ifindex, struct seen *s, struct extack *x)
+/* From the list of all classes in our tree: a question about a class alone is told to everybody as news. */
+static int ask_classes(struct nl_sock *sk, int ifindex, struct classes *c, struct extack *x)
 {
-	struct search search = {.s = s, .handle = CAP_ID};
 	MSG_AUTO msg =
 		tc_msg(RTM_GETTCLASS, 0, &(struct where){.ifindex = ifindex, .parent = TREE_MAJOR}, NULL);
 
-	return msg ? sock_dump(sk, msg, see_class, &search, x) : -ENOMEM;
+	return msg ? sock_dump(sk, msg, see_class, c, x) : -ENOMEM;
 }
 
 static int ask(const struct real *r, struct nl_sock *sk, const struct where *w, struct seen *s,
@@ -351,7 +438,7 @@ static int ask(const struct real *r, struct nl_sock *sk, const struct where *w, 
 
 static int ask_leaf(const struct real *r, struct nl_sock *sk, int ifindex, struct seen *s, struct extack *x)
 {
-	return ask(r, sk, &(struct where){.ifindex = ifindex, .parent = CAP_ID}, s, x);
+	return ask(r, sk, &(struct where){.ifindex = ifindex, .parent = REST_ID}, s, x);
 }
 
 static const struct leaf *our_leaf(const struct seen *s)
@@ -378,18 +465,37 @@ static int find_leaf(struct act *a, uint32_t parent, const struct leaf **ret)
 	return 0;
 }
 
-static int leaf_send(struct act *a, const struct leaf *leaf, bool fresh)
+static int queue_send(struct act *a, const struct leaf *leaf, const struct where *w, const struct shape *s,
+		      bool fresh)
 {
-	struct place p = {.r = a->r, .shape = act_shape(a), .mtu = a->node->mtu, .fresh = fresh};
-	struct where w = {.parent = leaf->parent, .handle = leaf->handle};
-	int rc = act_ifindex(a, &w.ifindex);
+	struct place p = {.r = a->r, .shape = s, .mtu = a->node->mtu, .fresh = fresh};
+	MSG_AUTO msg = tc_msg(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE, w, leaf->kind);
 
-	if (rc)
-		return rc;
-	MSG_AUTO msg = tc_msg(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE, &w, leaf->kind);
 	if (!msg || leaf->put(msg, &p) < 0)
 		return err_nomem(a->e);
 	return act_send(a, msg);
+}
+
+static int leaf_send(struct act *a, const struct leaf *leaf, bool fresh)
+{
+	struct where w = {.parent = leaf->parent, .handle = leaf->handle};
+	int rc = act_ifindex(a, &w.ifindex);
+
+	return rc ? rc : queue_send(a, leaf, &w, act_shape(a), fresh);
+}
+
+/* Its handle is of the kernel's choice. Nothing hangs below one that segments: it has a plain queue. */
+int leaf_put(struct act *a, int ifindex, uint32_t parent, const struct shape *s)
+{
+	struct where w = {.ifindex = ifindex, .parent = parent};
+	int rc = -ENOENT;
+
+	for (size_t i = 0; rc == -ENOENT && i < LEAVES; i++)
+		if (leaves[i].segment == s->segment && !leaves[i].below && !(a->r->no_leaf & 1U << i)) {
+			rc = queue_send(a, &leaves[i], &w, s, true);
+			a->r->no_leaf |= rc == -ENOENT ? 1U << i : 0;
+		}
+	return rc;
 }
 
 /* The first kind that the kernel has. It loads what is a module: what is not there now is not asked for
@@ -414,7 +520,7 @@ static int leaf_make(struct act *a, bool below)
 int leaf_set(struct act *a)
 {
 	const struct leaf *leaf = NULL, *below = NULL;
-	int rc = a->op->kind == OP_LEAF_ADD ? 0 : find_leaf(a, CAP_ID, &leaf);
+	int rc = a->op->kind == OP_LEAF_ADD ? 0 : find_leaf(a, REST_ID, &leaf);
 
 	if (rc)
 		return rc;
@@ -431,9 +537,9 @@ int leaf_set(struct act *a)
 int leaf_del(struct act *a)
 {
 	const struct leaf *leaf;
-	int rc = find_leaf(a, CAP_ID, &leaf);
+	int rc = find_leaf(a, REST_ID, &leaf);
 
-	return rc || !leaf ? rc : remove_at(a, RTM_DELQDISC, CAP_ID, leaf->handle);
+	return rc || !leaf ? rc : remove_at(a, RTM_DELQDISC, REST_ID, leaf->handle);
 }
 
 struct view {
@@ -462,22 +568,26 @@ static void take_class(const struct seen *s, void *arg)
 	const struct view *v = arg;
 	struct shape *shape = &v->tree->shape;
 	struct tc_htb_opt opt;
-	uint64_t rate;
+	uint64_t rate, ceil;
 
 	if (!s->options || nla_parse_nested(tb, TCA_HTB_MAX, s->options, NULL) || !tb[TCA_HTB_PARMS])
 		return;
 	if (nla_memcpy(&opt, tb[TCA_HTB_PARMS], sizeof(opt)) < (int)sizeof(opt))
 		return;
 	rate = rate_of(&opt.rate, tb[TCA_HTB_RATE64]);
+	ceil = rate_of(&opt.ceil, tb[TCA_HTB_CEIL64]);
 	v->tree->cap = !strcmp(s->kind, "htb");
-	shape->rate = v->want->rate / 8 * 8 == rate ? v->want->rate : rate;
-	shape->burst = snap(v, opt.buffer, rate, v->want->burst, shape_for(rate, v->mtu).burst);
+	v->tree->bands = rate == ceil / TREE_SHARES / 8 * 8;
+	shape->rate = v->want->rate / 8 * 8 == ceil ? v->want->rate : ceil;
+	shape->burst = snap(v, opt.cbuffer, ceil, v->want->burst, shape_for(ceil, v->mtu).burst);
 	shape->quantum = opt.quantum;
-	/* A ceiling or second bucket that differs is shown as a rate or burst that nobody wants. */
-	if (rate_of(&opt.ceil, tb[TCA_HTB_CEIL64]) != rate)
-		shape->rate = rate_of(&opt.ceil, tb[TCA_HTB_CEIL64]);
+	if (v->tree->bands)
+		return;
+	/* A rate or second bucket that differs is shown as a rate or burst that nobody wants. */
+	if (rate != ceil)
+		shape->rate = rate;
 	if (opt.cbuffer != opt.buffer)
-		shape->burst = to_bytes(v->r, opt.cbuffer, rate);
+		shape->burst = to_bytes(v->r, opt.buffer, rate);
 }
 
 /* TBF reckons TCA_TBF_BURST in ns and tells the whole ticks in it. */
@@ -543,21 +653,39 @@ static void take_leaf(const struct seen *s, void *arg)
 			kinds[i].take(s, v);
 }
 
+/* Two that are not the same are no cap. An inner class has no quantum that could be changed. */
+static int observe_classes(const struct view *v, struct nl_sock *sk, int ifindex, struct extack *x)
+{
+	struct tree cap = {}, rest = {};
+	struct view at_cap = *v, at_rest = *v;
+	struct seen seen_cap = {.take = take_class, .arg = &at_cap};
+	struct seen seen_rest = {.take = take_class, .arg = &at_rest};
+	int rc;
+
+	at_cap.tree = &cap;
+	at_rest.tree = &rest;
+	rc = ask_classes(sk, ifindex, &(struct classes){.cap = &seen_cap, .rest = &seen_rest}, x);
+	v->tree->shape = rest.shape;
+	v->tree->bands = rest.bands;
+	v->tree->cap = cap.cap && rest.cap && cap.shape.rate == rest.shape.rate &&
+		       cap.shape.burst == rest.shape.burst;
+	return rc;
+}
+
 int tree_observe(const struct real *r, struct nl_sock *sk, int ifindex, uint32_t mtu,
 		 const struct shape *want, struct tree *ret, struct extack *x)
 {
 	struct where root = {.ifindex = ifindex, .parent = TC_H_ROOT};
-	struct where leaf = {.ifindex = ifindex, .parent = CAP_ID};
+	struct where leaf = {.ifindex = ifindex, .parent = REST_ID};
 	struct where below = {.ifindex = ifindex, .parent = TREE_LEAF_MAJOR + 1};
 	struct tree tree = {};
 	struct view v = {.r = r, .mtu = mtu, .want = want, .tree = &tree};
-	struct seen seen_root = {}, seen_class = {.take = take_class, .arg = &v};
-	struct seen seen_leaf = {.take = take_leaf, .arg = &v}, seen_below = seen_leaf;
+	struct seen seen_root = {}, seen_leaf = {.take = take_leaf, .arg = &v}, seen_below = seen_leaf;
 	int rc = ask(r, sk, &root, &seen_root, x);
 
 	tree.root = seen_root.handle == TREE_MAJOR && !strcmp(seen_root.kind, "htb");
 	if (!rc && tree.root)
-		rc = ask_class(sk, ifindex, &seen_class, x);
+		rc = observe_classes(&v, sk, ifindex, x);
 	if (!rc && tree.cap)
 		rc = ask(r, sk, &leaf, &seen_leaf, x);
 	if (!rc && tree.shape.segment)
@@ -586,7 +714,7 @@ int tree_drain(struct act *a)
 		struct seen class = {};
 		struct extack x;
 
-		rc = ask_class(a->sk, ifindex, &class, &x);
+		rc = ask_classes(a->sk, ifindex, &(struct classes){.rest = &class}, &x);
 		if (rc)
 			return act_fail(a, rc, &x);
 		if (!class.backlog && !class.qlen)

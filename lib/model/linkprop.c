@@ -11,30 +11,19 @@
 #define MTU_LEAST 68u /* RFC 791; what the kernel takes as the least for Ethernet */
 #define MTU_MOST  65535u
 
-static int check_bw(const char *name, const char *text, char ret[PROP_TEXT_MAX], struct err *e)
-{
-	struct bw bw;
-	int r = bw_parse(text, name, &bw, e);
-
-	if (r < 0)
-		return r;
-	bw_str(bw, ret, PROP_TEXT_MAX);
-	return 0;
-}
-
 static int check_maxbw(const char *text, char ret[PROP_TEXT_MAX], struct err *e)
 {
-	return check_bw("maxbw", text, ret, e);
+	return prop_check_bw("maxbw", text, ret, e);
 }
 
 static int check_maxbw_rx(const char *text, char ret[PROP_TEXT_MAX], struct err *e)
 {
-	return check_bw("maxbw-rx", text, ret, e);
+	return prop_check_bw("maxbw-rx", text, ret, e);
 }
 
 static int check_maxbw_tx(const char *text, char ret[PROP_TEXT_MAX], struct err *e)
 {
-	return check_bw("maxbw-tx", text, ret, e);
+	return prop_check_bw("maxbw-tx", text, ret, e);
 }
 
 static int check_mtu(const char *text, char ret[PROP_TEXT_MAX], struct err *e)
@@ -72,21 +61,20 @@ static int check_isolate(const char *text, char ret[PROP_TEXT_MAX], struct err *
 	return 0;
 }
 
-#define BIT(class)  (1u << (class))
-#define BW_POSSIBLE "64K-400G,1%-100%,none,blocked"
+#define BIT(class) (1u << (class))
 
 const struct prop_row prop_rows[PROP_COUNT] = {
 	[PROP_MAXBW] = {.name = "maxbw",
 			.classes = BIT(CLASS_VNIC),
-			.possible = BW_POSSIBLE,
+			.possible = PROP_BW_POSSIBLE,
 			.check = check_maxbw},
 	[PROP_MAXBW_RX] = {.name = "maxbw-rx",
 			   .classes = BIT(CLASS_VNIC),
-			   .possible = BW_POSSIBLE,
+			   .possible = PROP_BW_POSSIBLE,
 			   .check = check_maxbw_rx},
 	[PROP_MAXBW_TX] = {.name = "maxbw-tx",
 			   .classes = BIT(CLASS_VNIC),
-			   .possible = BW_POSSIBLE,
+			   .possible = PROP_BW_POSSIBLE,
 			   .check = check_maxbw_tx},
 	[PROP_MTU] = {.name = "mtu",
 		      .classes = BIT(CLASS_VNIC) | BIT(CLASS_ETHERSTUB),

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Checks names; never looks whether a link or zone of that name exists. */
+/* Checks names; never looks whether a link, zone or flow of that name exists. */
 #include "lib/model/name.h"
 
+#include "lib/model/flow.h"
 #include "lib/model/node.h"
 
 #include <ctype.h>
@@ -62,5 +63,20 @@ int zone_check(const char *zone, struct err *e)
 	if (strchr(zone, '/') || !strcmp(zone, ".") || !strcmp(zone, ".."))
 		return err_user(e, -EINVAL, "zone",
 				"%s: give a name under /run/netns, as 'ip netns add NAME' makes it", zone);
+	return 0;
+}
+
+int flow_name_check(const char *name, struct err *e)
+{
+	size_t len = strlen(name);
+
+	if (len == 0 || len >= FLOW_NAME_MAX)
+		return err_user(e, -EINVAL, name, "a flow's name has 1 to %d characters, this one has %zu",
+				FLOW_NAME_MAX - 1, len);
+	if (name[strspn(name, CHARACTERS)])
+		return err_user(e, -EINVAL, name,
+				"a flow's name is made of letters, digits, '_', '.' and '-'");
+	if (name[0] == '-' || name[0] == '.')
+		return err_user(e, -EINVAL, name, "a flow's name starts with a letter, a digit or '_'");
 	return 0;
 }

@@ -110,7 +110,7 @@ bool shape_equal(const struct shape *a, const struct shape *b)
 
 bool tree_equal(const struct tree *a, const struct tree *b)
 {
-	return a->root == b->root && a->cap == b->cap && a->leaf == b->leaf &&
+	return a->root == b->root && a->cap == b->cap && a->leaf == b->leaf && a->bands == b->bands &&
 	       (!a->cap || shape_equal(&a->shape, &b->shape));
 }
 
@@ -161,6 +161,7 @@ const char *node_differs(const struct node *a, const struct node *b)
 	       : !tree_equal(&a->tx, &b->tx)     ? "tx tree"
 	       : !ifb_equal(a, b)                ? "rx tree"
 	       : a->steer != b->steer            ? "steering"
+	       : a->flows != b->flows            ? "flows"
 	       : !iso_equal(a, b)                ? "isolation"
 						 : "nothing";
 }

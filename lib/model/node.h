@@ -14,7 +14,9 @@
 
 #define ZONE_MAX        256
 #define TREE_MAJOR      0x7fd00000u /* our tc handles are 7fd0:x */
-#define TREE_CAP        1u          /* minor of the class that carries a link's cap */
+#define TREE_CAP        0xffffu     /* minor of the class that carries a link's cap */
+#define TREE_REST       1u          /* of the one below it for all that no flow has a class for */
+#define TREE_SHARES     10u         /* with bands, each of them and the rest get one of these at least */
 #define TREE_LEAF_MAJOR 0x7fd10000u /* handle of the leaf qdisc under it */
 #define TREE_DIRECT_QLEN \
 	1000u             /* frames that come between root and class; their device's own default may be 32 */
@@ -48,11 +50,15 @@ struct shape {
 	uint32_t seg_burst; /* bytes: the segmenting leaf's bucket */
 };
 
-/* An HTB root with one capped class and its leaf. What is seen half-built has root but not cap. */
+/*
+ * An HTB root with a class for the cap, one below it for what no flow has a class for, and that one's leaf.
+ * What is seen half-built has root but not cap.
+ */
 struct tree {
 	bool root;
-	bool cap; /* class 7fd0:1 */
+	bool cap; /* classes 7fd0:ffff and 7fd0:1 */
 	bool leaf;
+	bool bands; /* classes 7fd0:2 to 4 for the flows of each priority; the rest has its share only */
 	struct shape shape;
 };
 
@@ -65,6 +71,11 @@ struct prog {
 	uint64_t group_rate; /* bits per second: the RX cap group frames are policed against */
 	bool clsact;         /* how they are attached when they are: no matter afterwards */
 };
+
+/* Programs that classify, with rules, actions and classes; STALE: the programs are there, the others not as
+ * flow_set says. */
+enum flows { FLOWS_OFF, FLOWS_STALE, FLOWS_ON };
+struct flow_set;
 
 /* The rules and the routing table of an isolated VNIC; STALE: not what its addresses need. */
 enum iso { ISO_OFF, ISO_STALE, ISO_ON };
@@ -89,6 +100,9 @@ struct node {
 
 	struct prog prog;
 	struct tree tx; /* on the VNIC */
+
+	enum flows flows;
+	const struct flow_set *flow_set; /* what is wanted, also of what is seen; not the node's */
 
 	enum iso iso;          /* of a key: is there to be anything to look at? */
 	struct arp arp;        /* of a link that is not there: what it will have */

@@ -30,6 +30,18 @@ static const struct tree *ctree(const struct node *n, enum op_on on)
 
 /* Effects: what each operation makes of a node. */
 
+/* The ifb that goes or comes had or needs a program; with a root go the classes. */
+static void flows_lost(struct node *n)
+{
+	n->flows = FLOWS_OFF;
+}
+
+static void classes_lost(struct node *n)
+{
+	if (n->flows == FLOWS_ON)
+		n->flows = FLOWS_STALE;
+}
+
 static void link_add(const struct op *op, struct node *n)
 {
 	const struct node *to = &op->to;
@@ -40,6 +52,7 @@ static void link_add(const struct op *op, struct node *n)
 		n->ifb_port.ifindex = 0;
 		n->ifb_marked = n->ifb_quiet = n->ifb_up = false;
 		n->rx = (struct tree){0};
+		flows_lost(n);
 		return;
 	}
 	n->link = true;
@@ -62,6 +75,7 @@ static void link_del(const struct op *op, struct node *n)
 		n->ifb = n->ifb_marked = n->ifb_doomed = n->ifb_quiet = n->ifb_up = false;
 		n->ifb_port.ifindex = 0;
 		n->rx = (struct tree){0};
+		flows_lost(n);
 		return;
 	}
 	n->link = n->up = n->marked = n->doomed = n->quiet = false;
@@ -120,6 +134,7 @@ static void link_move(const struct op *op, struct node *n)
 	n->port.ifindex = 0;
 	n->up = n->quiet = false;
 	n->tx = (struct tree){0};
+	classes_lost(n);
 }
 
 static void prog_set(const struct op *op, struct node *n)
@@ -132,16 +147,47 @@ static void prog_del(const struct op *op, struct node *n)
 {
 	(void)op;
 	n->prog = (struct prog){0};
+	flows_lost(n);
 }
 
 static void root_add(const struct op *op, struct node *n)
 {
 	op_tree(n, op->on)->root = true;
+	classes_lost(n);
 }
 
 static void root_del(const struct op *op, struct node *n)
 {
 	*op_tree(n, op->on) = (struct tree){0};
+	classes_lost(n);
+}
+
+static void bands_add(const struct op *op, struct node *n)
+{
+	op_tree(n, op->on)->bands = true;
+}
+
+static void bands_del(const struct op *op, struct node *n)
+{
+	op_tree(n, op->on)->bands = false;
+}
+
+static void flows_add(const struct op *op, struct node *n)
+{
+	(void)op;
+	n->flows = FLOWS_STALE;
+}
+
+static void flows_set(const struct op *op, struct node *n)
+{
+	n->flows = FLOWS_ON;
+	n->flow_set = op->to.flow_set;
+}
+
+static void flows_del(const struct op *op, struct node *n)
+{
+	(void)op;
+	n->flows = FLOWS_OFF;
 }
 
 static void cap_set(const struct op *op, struct node *n)
@@ -248,6 +294,11 @@ static const struct {
 	[OP_LEAF_ADD] = {"leaf-add", leaf_set, OP_LEAF_DEL},
 	[OP_LEAF_SET] = {"leaf-set", leaf_set, OP_LEAF_SET},
 	[OP_LEAF_DEL] = {"leaf-del", leaf_del, OP_LEAF_ADD},
+	[OP_BANDS_ADD] = {"bands-add", bands_add, OP_BANDS_DEL},
+	[OP_BANDS_DEL] = {"bands-del", bands_del, OP_BANDS_ADD},
+	[OP_FLOWS_ADD] = {"flows-add", flows_add, OP_FLOWS_DEL},
+	[OP_FLOWS_SET] = {"flows-set", flows_set, OP_COUNT},
+	[OP_FLOWS_DEL] = {"flows-del", flows_del, OP_FLOWS_ADD},
 	[OP_DRAIN] = {"drain", nothing, OP_COUNT},
 	[OP_STEER_ADD] = {"steer-add", steer_add, OP_STEER_DEL},
 	[OP_STEER_DEL] = {"steer-del", steer_del, OP_STEER_ADD},

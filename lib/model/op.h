@@ -24,12 +24,17 @@ enum op_kind {
 	OP_PROG_DEL,
 	OP_ROOT_ADD, /* HTB root 7fd0: */
 	OP_ROOT_DEL,
-	OP_CAP_ADD, /* class 7fd0:1 */
+	OP_CAP_ADD, /* classes 7fd0:ffff and 7fd0:1 */
 	OP_CAP_SET, /* in place */
 	OP_CAP_DEL,
 	OP_LEAF_ADD,
 	OP_LEAF_SET, /* in place, or replaced when the kind of leaf changes */
 	OP_LEAF_DEL,
+	OP_BANDS_ADD, /* classes 7fd0:2 to 4 and the filter that picks a flow's class */
+	OP_BANDS_DEL,
+	OP_FLOWS_ADD, /* the two hooks, and the ifb's, classify */
+	OP_FLOWS_SET, /* rules, actions and classes as to.flow_set says */
+	OP_FLOWS_DEL, /* plain hooks again; the flows' classes go */
 	OP_DRAIN,     /* wait until the class has no backlog: 300 ms at most (yes), or 2 ms (no) */
 	OP_STEER_ADD, /* map entry of the parent's hook */
 	OP_STEER_DEL, /* deletes the entry; yes: closes it and waits for a gap in its traffic first */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The algorithm over the property rows, and what a link's values mean together. Pure but for strdup. */
+/* The algorithm over the rows of any table, and what a link's values mean together. Pure but for strdup. */
 #include "lib/model/prop.h"
 
 #include "lib/base/nearest.h"
@@ -9,26 +9,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-void props_free(struct props *p)
+_Static_assert(PROP_COUNT <= PROP_ROWS_MAX, "too many link properties");
+
+void prop_value_reset(char **value)
 {
-	for (int i = 0; i < PROP_COUNT; i++)
-		prop_reset(p, i);
+	free(*value);
+	*value = NULL;
 }
 
-int props_copy(const struct props *from, struct props *ret)
+void prop_values_free(char **values, size_t count)
 {
-	struct props copy = {0};
+	for (size_t i = 0; i < count; i++)
+		prop_value_reset(&values[i]);
+}
 
-	for (int i = 0; i < PROP_COUNT; i++) {
-		if (!from->value[i])
+int prop_values_copy(char *const *from, size_t count, char **ret)
+{
+	char *copy[PROP_ROWS_MAX] = {0};
+
+	for (size_t i = 0; i < count; i++) {
+		if (!from[i])
 			continue;
-		copy.value[i] = strdup(from->value[i]);
-		if (!copy.value[i]) {
-			props_free(&copy);
+		copy[i] = strdup(from[i]);
+		if (!copy[i]) {
+			prop_values_free(copy, count);
 			return -ENOMEM;
 		}
 	}
-	*ret = copy;
+	memcpy(ret, copy, count * sizeof(*ret));
 	return 0;
 }
 
@@ -42,19 +50,72 @@ static const char *join(const char *const *names, size_t count, char *buf, size_
 	return buf;
 }
 
-static int unknown(const char *link, const char *name, struct err *e)
+static int unknown(const struct prop_table *t, const char *object, const char *name, struct err *e)
 {
-	const char *names[PROP_COUNT];
+	const char *names[PROP_ROWS_MAX];
 	const char *near;
 	char list[200];
 
-	for (int i = 0; i < PROP_COUNT; i++)
-		names[i] = prop_rows[i].name;
-	near = nearest(name, names, PROP_COUNT);
+	for (size_t i = 0; i < t->count; i++)
+		names[i] = t->rows[i].name;
+	near = nearest(name, names, t->count);
 	if (near)
-		return err_user(e, -ENOENT, link, "no such property %s: did you mean %s?", name, near);
-	return err_user(e, -ENOENT, link, "no such property %s: there are %s", name,
-			join(names, PROP_COUNT, list, sizeof(list)));
+		return err_user(e, -ENOENT, object, "no such property %s: did you mean %s?", name, near);
+	return err_user(e, -ENOENT, object, "no such property %s: there are %s", name,
+			join(names, t->count, list, sizeof(list)));
+}
+
+int prop_table_find(const struct prop_table *t, const char *object, const char *name, size_t *ret,
+		    struct err *e)
+{
+	for (size_t i = 0; i < t->count; i++) {
+		if (strcmp(t->rows[i].name, name) != 0)
+			continue;
+		*ret = i;
+		return 0;
+	}
+	return unknown(t, object, name, e);
+}
+
+int prop_value_set(const struct prop_row *row, char **value, const char *object, const char *text,
+		   struct err *e)
+{
+	char canon[PROP_TEXT_MAX], why[sizeof(e->text)];
+	struct err cause = {0};
+	char *copy;
+	int r = row->check(text, canon, &cause);
+
+	if (r < 0)
+		return err_user(e, r, object, "%s", err_str(&cause, why, sizeof(why)));
+	copy = strdup(canon);
+	if (!copy)
+		return err_nomem(e);
+	free(*value);
+	*value = copy;
+	return 0;
+}
+
+int prop_check_bw(const char *name, const char *text, char ret[PROP_TEXT_MAX], struct err *e)
+{
+	struct bw bw;
+	int r = bw_parse(text, name, &bw, e);
+
+	if (r < 0)
+		return r;
+	bw_str(bw, ret, PROP_TEXT_MAX);
+	return 0;
+}
+
+static const struct prop_table link_table = {.rows = prop_rows, .count = PROP_COUNT};
+
+void props_free(struct props *p)
+{
+	prop_values_free(p->value, PROP_COUNT);
+}
+
+int props_copy(const struct props *from, struct props *ret)
+{
+	return prop_values_copy(from->value, PROP_COUNT, ret->value);
 }
 
 static const char *article(const char *word)
@@ -72,45 +133,31 @@ int prop_find(const char *link, enum link_class class, const char *class_word, c
 	      enum prop_id *ret, struct err *e)
 {
 	unsigned bit = 1u << class;
+	const struct prop_row *row;
+	size_t id = 0;
+	int r = prop_table_find(&link_table, link, name, &id, e);
 
-	for (int i = 0; i < PROP_COUNT; i++) {
-		const struct prop_row *row = &prop_rows[i];
-
-		if (strcmp(row->name, name) != 0)
-			continue;
-		if (write && !(row->classes & bit) && (row->readable & bit))
-			return err_user(e, -EROFS, link, "%s is read-only on %s %s link: see ip-link(8)",
-					name, article(class_word), class_word);
-		if (!((row->classes | (write ? 0 : row->readable)) & bit))
-			return err_user(e, -EOPNOTSUPP, link, "%s cannot be set on %s %s link: only on %s",
-					name, article(class_word), class_word, owners(row));
-		*ret = i;
-		return 0;
-	}
-	return unknown(link, name, e);
+	if (r < 0)
+		return r;
+	row = &prop_rows[id];
+	if (write && !(row->classes & bit) && (row->readable & bit))
+		return err_user(e, -EROFS, link, "%s is read-only on %s %s link: see ip-link(8)", name,
+				article(class_word), class_word);
+	if (!((row->classes | (write ? 0 : row->readable)) & bit))
+		return err_user(e, -EOPNOTSUPP, link, "%s cannot be set on %s %s link: only on %s", name,
+				article(class_word), class_word, owners(row));
+	*ret = (enum prop_id)id;
+	return 0;
 }
 
 int prop_set(struct props *p, const char *link, enum prop_id id, const char *text, struct err *e)
 {
-	char canon[PROP_TEXT_MAX], why[sizeof(e->text)];
-	struct err cause = {0};
-	char *copy;
-	int r = prop_rows[id].check(text, canon, &cause);
-
-	if (r < 0)
-		return err_user(e, r, link, "%s", err_str(&cause, why, sizeof(why)));
-	copy = strdup(canon);
-	if (!copy)
-		return err_nomem(e);
-	free(p->value[id]);
-	p->value[id] = copy;
-	return 0;
+	return prop_value_set(&prop_rows[id], &p->value[id], link, text, e);
 }
 
 void prop_reset(struct props *p, enum prop_id id)
 {
-	free(p->value[id]);
-	p->value[id] = NULL;
+	prop_value_reset(&p->value[id]);
 }
 
 static struct bw cap_of(const struct props *p, enum prop_id id)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Link properties: the row type, the set of values a link has, and the one algorithm find, class, read-only,
- * check. The rows are in linkprop.c. Values are kept as canonical text, as they are stored and travel.
+ * Properties: the row type, the one algorithm find, class, read-only, check, and the values that a link has.
+ * The rows are in linkprop.c and flowprop.c. Values are kept as canonical text, as they are stored and
+ * travel.
  */
 #pragma once
 
@@ -14,8 +15,10 @@
 
 enum prop_id { PROP_MAXBW, PROP_MAXBW_RX, PROP_MAXBW_TX, PROP_MTU, PROP_ZONE, PROP_ISOLATE, PROP_COUNT };
 #define PROP_TEXT_MAX 256
+#define PROP_ROWS_MAX 16 /* of one table */
 
-/* classes, readable: bit masks of enum link_class: where it can be set, where it is shown read-only. */
+/* classes, readable: bit masks of enum link_class: where it can be set, where it is shown read-only; a flow's
+ * rows have neither. */
 struct prop_row {
 	const char *name;
 	unsigned classes;
@@ -25,6 +28,27 @@ struct prop_row {
 	int (*check)(const char *text, char ret[PROP_TEXT_MAX], struct err *e);
 };
 extern const struct prop_row prop_rows[PROP_COUNT];
+
+/*
+ * The algorithm over any table's rows. object: the link or flow, for errors. value, values: as many as there
+ * are rows, in their order; NULL = unset.
+ */
+struct prop_table {
+	const struct prop_row *rows;
+	size_t count;
+};
+/* Unknown name: -ENOENT with the nearest one. */
+int prop_table_find(const struct prop_table *t, const char *object, const char *name, size_t *ret,
+		    struct err *e);
+int prop_value_set(const struct prop_row *row, char **value, const char *object, const char *text,
+		   struct err *e);
+void prop_value_reset(char **value);
+void prop_values_free(char **values, size_t count);
+int prop_values_copy(char *const *from, size_t count, char **ret); /* -ENOMEM */
+
+/* What rows of both tables share. */
+#define PROP_BW_POSSIBLE "64K-400G,1%-100%,none,blocked"
+int prop_check_bw(const char *name, const char *text, char ret[PROP_TEXT_MAX], struct err *e);
 
 /* Values of one link; NULL = unset. Owned by the struct. */
 struct props {

@@ -2,6 +2,8 @@
 /* The table of texts, one for each operation. What an operation is and does to a node is op.c's. */
 #include "lib/model/say.h"
 
+#include "lib/model/flowset.h"
+
 #include <arpa/inet.h>
 #include <assert.h>
 #include <inttypes.h>
@@ -248,12 +250,18 @@ static void say_cap(const struct op *op, const struct say *how, FILE *out)
 {
 	const struct shape *s = &tree_at(&op->to, op->on)->shape;
 
+	static const char *const classes[] = {"parent 7fd0: classid 7fd0:ffff",
+					      "parent 7fd0:ffff classid 7fd0:1"};
+
 	(void)how;
-	tc(out, op_port(&op->to, op->on), op->kind == OP_CAP_ADD ? "class add" : "class change");
-	fprintf(out,
-		"parent 7fd0: classid 7fd0:1 htb rate %" PRIu64 "bit ceil %" PRIu64
-		"bit burst %u cburst %u quantum %u\n",
-		s->rate, s->rate, s->burst, s->burst, s->quantum);
+	for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); i++) {
+		tc(out, op_port(&op->to, op->on), op->kind == OP_CAP_ADD ? "class add" : "class change");
+		fprintf(out,
+			"%s htb rate %" PRIu64 "bit ceil %" PRIu64
+			"bit burst %u cburst %u quantum %u prio %u\n",
+			classes[i], s->rate, s->rate, s->burst, s->burst, s->quantum,
+			i ? TREE_PRIO(FLOW_MEDIUM) : 0);
+	}
 }
 
 static void say_cap_del(const struct op *op, const struct say *how, FILE *out)
@@ -261,6 +269,8 @@ static void say_cap_del(const struct op *op, const struct say *how, FILE *out)
 	(void)how;
 	tc(out, op_port(&op->from, op->on), "class del");
 	fprintf(out, "classid 7fd0:1\n");
+	tc(out, op_port(&op->from, op->on), "class del");
+	fprintf(out, "classid 7fd0:ffff\n");
 }
 
 /* The kinds of leaf cannot share a handle: one could not replace the other. */
@@ -421,17 +431,100 @@ static void say_iso_del(const struct op *op, const struct say *how, FILE *out)
 	say_others(&op->from, &none, how->have, out);
 }
 
+/* Flows */
+
+/* prio: TREE_BAND's classes and the rest borrow in this order. */
+static void say_class(const struct port *p, const char *verb, uint32_t parent, uint32_t minor, uint64_t rate,
+		      const struct shape *s, unsigned prio, FILE *out)
+{
+	tc(out, p, verb);
+	fprintf(out,
+		"parent 7fd0:%x classid 7fd0:%x htb rate %" PRIu64 "bit ceil %" PRIu64
+		"bit burst %u cburst %u quantum %u prio %u\n",
+		parent, minor, rate, s->rate, s->burst, s->burst, s->quantum, prio);
+}
+
+static void say_bands(const struct op *op, const struct say *how, FILE *out)
+{
+	bool add = op->kind == OP_BANDS_ADD;
+	const struct node *n = add ? &op->to : &op->from;
+	const struct port *p = op_port(n, op->on);
+	const struct shape *s = &tree_at(n, op->on)->shape;
+	uint64_t share = s->rate / TREE_SHARES;
+
+	(void)how;
+	if (add)
+		say_class(p, "class change", TREE_CAP, TREE_REST, share, s, TREE_PRIO(FLOW_MEDIUM), out);
+	for (enum flow_priority i = FLOW_LOW; i <= FLOW_HIGH; i++) {
+		if (add) {
+			say_class(p, "class add", TREE_CAP, TREE_BAND(i), share, s, TREE_PRIO(i), out);
+			continue;
+		}
+		tc(out, p, "class del");
+		fprintf(out, "classid 7fd0:%x\n", TREE_BAND(i));
+	}
+	if (!add)
+		say_class(p, "class change", TREE_CAP, TREE_REST, s->rate, s, TREE_PRIO(FLOW_MEDIUM), out);
+	fprintf(out, "# bpf: %s the root of %s leads a flow's frames to its class\n",
+		add ? "a filter on" : "no filter on", p->name);
+}
+
+static void say_flows_add(const struct op *op, const struct say *how, FILE *out)
+{
+	(void)how;
+	fprintf(out, "# bpf: hooks of %s%s%s tell its flows apart\n", op->to.port.name,
+		op->to.ifb ? " and " : "", op->to.ifb ? op->to.ifb_port.name : "");
+}
+
+static void say_flow_class(const struct node *n, const struct flow_class *c, const struct say *how, FILE *out)
+{
+	const struct port *p = op_port(n, c->dir == FLOW_IN ? ON_IFB : ON_LINK);
+
+	tc(out, p, "class replace");
+	fprintf(out,
+		"parent 7fd0:%x classid 7fd0:%x htb rate 8bit ceil %" PRIu64
+		"bit burst 1 cburst %u quantum %u prio %u\n",
+		TREE_BAND(c->priority), TREE_FLOW(c->slot, c->priority), c->shape.rate, c->shape.burst,
+		c->shape.quantum, TREE_PRIO(c->priority));
+	tc(out, p, "qdisc replace");
+	fprintf(out, "parent 7fd0:%x ", TREE_FLOW(c->slot, c->priority));
+	if (c->shape.segment)
+		fprintf(out, "tbf rate %" PRIu64 "bit burst %u limit %u\n", RATE_OPEN, c->shape.seg_burst,
+			c->shape.limit);
+	else
+		say_queue(&c->shape, n->mtu, true, how, out);
+}
+
+static void say_flows(const struct op *op, const struct say *how, FILE *out)
+{
+	const struct flow_set *set = op->to.flow_set;
+
+	for (size_t i = 0; set && i < set->classes_count; i++)
+		say_flow_class(&op->to, &set->classes[i], how, out);
+	fprintf(out, "# bpf: flows of %s: %zu, by %zu rules\n", op->to.port.name, set ? set->acts_count : 0,
+		set ? set->entries_count : 0);
+}
+
+static void say_flows_del(const struct op *op, const struct say *how, FILE *out)
+{
+	(void)how;
+	fprintf(out, "# bpf: hooks of %s do not tell flows apart, and the flows' classes go\n",
+		op->from.port.name);
+}
+
 static void (*const texts[])(const struct op *op, const struct say *how, FILE *out) = {
-	[OP_LINK_ADD] = say_add,       [OP_LINK_DEL] = say_del,      [OP_LINK_DOOM] = say_doom,
-	[OP_LINK_SWEEP] = say_sweep,   [OP_LINK_MARK] = say_mark,    [OP_LINK_QUIET] = say_quiet,
-	[OP_LINK_UP] = say_up,         [OP_LINK_MTU] = say_mtu,      [OP_LINK_MAC] = say_mac,
-	[OP_LINK_RENAME] = say_rename, [OP_LINK_MOVE] = say_move,    [OP_PROG_ADD] = say_prog,
-	[OP_PROG_SET] = say_prog,      [OP_PROG_DEL] = say_prog_del, [OP_ROOT_ADD] = say_root,
-	[OP_ROOT_DEL] = say_root_del,  [OP_CAP_ADD] = say_cap,       [OP_CAP_SET] = say_cap,
-	[OP_CAP_DEL] = say_cap_del,    [OP_LEAF_ADD] = say_leaf,     [OP_LEAF_SET] = say_leaf,
-	[OP_LEAF_DEL] = say_leaf_del,  [OP_DRAIN] = say_drain,       [OP_STEER_ADD] = say_steer,
-	[OP_STEER_DEL] = say_steer,    [OP_HOOK_ADD] = say_hook,     [OP_HOOK_DEL] = say_hook,
-	[OP_ARP_SET] = say_arp,        [OP_ISO_SET] = say_iso,       [OP_ISO_DEL] = say_iso_del,
+	[OP_LINK_ADD] = say_add,       [OP_LINK_DEL] = say_del,        [OP_LINK_DOOM] = say_doom,
+	[OP_LINK_SWEEP] = say_sweep,   [OP_LINK_MARK] = say_mark,      [OP_LINK_QUIET] = say_quiet,
+	[OP_LINK_UP] = say_up,         [OP_LINK_MTU] = say_mtu,        [OP_LINK_MAC] = say_mac,
+	[OP_LINK_RENAME] = say_rename, [OP_LINK_MOVE] = say_move,      [OP_PROG_ADD] = say_prog,
+	[OP_PROG_SET] = say_prog,      [OP_PROG_DEL] = say_prog_del,   [OP_ROOT_ADD] = say_root,
+	[OP_ROOT_DEL] = say_root_del,  [OP_CAP_ADD] = say_cap,         [OP_CAP_SET] = say_cap,
+	[OP_CAP_DEL] = say_cap_del,    [OP_LEAF_ADD] = say_leaf,       [OP_LEAF_SET] = say_leaf,
+	[OP_LEAF_DEL] = say_leaf_del,  [OP_DRAIN] = say_drain,         [OP_STEER_ADD] = say_steer,
+	[OP_STEER_DEL] = say_steer,    [OP_HOOK_ADD] = say_hook,       [OP_HOOK_DEL] = say_hook,
+	[OP_ARP_SET] = say_arp,        [OP_ISO_SET] = say_iso,         [OP_ISO_DEL] = say_iso_del,
+	[OP_BANDS_ADD] = say_bands,    [OP_BANDS_DEL] = say_bands,     [OP_FLOWS_ADD] = say_flows_add,
+	[OP_FLOWS_SET] = say_flows,    [OP_FLOWS_DEL] = say_flows_del,
 };
 static_assert(sizeof(texts) / sizeof(*texts) == OP_COUNT, "each operation has its text");
 

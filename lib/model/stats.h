@@ -17,3 +17,11 @@ struct drop_stats {
 	uint64_t rx_group; /* group frames policed, and all frames of a blocked link */
 	uint64_t tx_blocked;
 };
+
+/* Counters of one flow, of programs and of classes apart: each set of objects has a life of its own. */
+struct flow_counts {
+	uint64_t packets[2], bytes[2], drops[2]; /* by enum flow_dir */
+};
+struct flow_stats {
+	struct flow_counts programs, classes;
+};

@@ -3,7 +3,7 @@
 # Runs the cases of tests/golden/*.case: a command line and canned replies against exact output, as TAP.
 #
 # A case begins with "== TITLE"; then, by the first characters of a line:
-#   $ ARGS          arguments of vnicadm, read by the shell (once)
+#   $ ARGS          arguments of vnicadm, in flow*.case of flowadm, read by the shell (once)
 #   - TEXT          a line of standard input
 #   < METHOD REPLY  a line of fakevnicd's script; without any, no daemon runs
 #   > REQUEST       what the daemon must have been asked, in order
@@ -11,11 +11,12 @@
 #   ! TEXT          a line of standard error; SOCKET stands for the socket's path
 #   ? STATUS        exit status (0 when left out)
 #   # ...           a comment
-# B is the build directory, VNICADM and FAKEVNICD override what is run.
+# B is the build directory, VNICADM, FLOWADM and FAKEVNICD override what is run.
 
 here=$(dirname "$0")
 B=${B:-build}
 vnicadm=${VNICADM:-$B/vnicadm/vnicadm}
+flowadm=${FLOWADM:-$B/flowadm/flowadm}
 fakevnicd=${FAKEVNICD:-$B/tests/tools/fakevnicd}
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/vnicadm.XXXXXX") || exit 1
 server=
@@ -28,7 +29,7 @@ cleanup() {
 trap cleanup EXIT
 trap 'exit 1' INT TERM
 
-for program in "$vnicadm" "$fakevnicd"; do
+for program in "$vnicadm" "$flowadm" "$fakevnicd"; do
 	[ -x "$program" ] || {
 		echo "Bail out! no $program: build it first"
 		exit 1
@@ -66,7 +67,7 @@ run_case() {
 	: >"$tmp/requests"
 	start_server
 	eval "args=($command)"
-	timeout 60 env VNICD_SOCKET="$tmp/s" LC_ALL=C.UTF-8 "$vnicadm" "${args[@]}" \
+	timeout 60 env VNICD_SOCKET="$tmp/s" LC_ALL=C.UTF-8 "$program" "${args[@]}" \
 		>"$tmp/stdout" 2>"$tmp/stderr.raw" <"$tmp/stdin"
 	status=$?
 	stop_server
@@ -109,6 +110,7 @@ read_line() {
 
 for file in "$here"/*.case; do
 	family=$(basename "$file" .case)
+	case $family in flow*) program=$flowadm ;; *) program=$vnicadm ;; esac
 	title=
 	while IFS= read -r line; do
 		if [[ $line != '== '* ]]; then

@@ -34,14 +34,14 @@ break_line() {
 	COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
 }
 
-# offers 'LINE' WORD...: just these words, in any order
+# offers 'LINE' WORD...: just these words, in any order; of the program in $program
 offers() {
 	local COMP_LINE="vnicadm $1" COMP_WORDS COMP_CWORD COMPREPLY COMP_WORDBREAKS=$' \t\n"\'><=;|&(:'
 	# shellcheck disable=SC2034 # for the completion
 	local COMP_POINT=${#COMP_LINE}
 
 	break_line "$COMP_LINE"
-	_vnicadm "$VNICADM"
+	_vnicadm "${program:-$VNICADM}"
 	is "$(printf '%s\n' "${@:2}" | sort)" "$(printf '%s\n' "${COMPREPLY[@]}" | sort)" "$1"
 }
 
@@ -153,15 +153,30 @@ verbs() { adm help | sed -n 's/^  \([a-z][a-z-]*\).*/\1/p'; }
 	is 0 "$status" && is '' "$output$stderr"
 }
 
+@test "flowadm: commands, options, links, attributes and properties" {
+	local program=$FLOWADM all
+
+	mapfile -t all < <(flow help | sed -n 's/^  \([a-z][a-z-]*\).*/\1/p')
+	[ ${#all[@]} = 8 ]
+	offers '' "${all[@]}" add-flow remove-flow
+	offers 'match-flow --o' --output
+	offers 'create-flow -l v' vnic1 vnic2
+	offers 'create-flow -l eth0 transport=s' sctp
+	offers 'create-flow -l eth0 transport=tcp,local_' tcp,local_ip= tcp,local_port=
+	offers 'create-flow -l eth0 local_ip=2001:db8::1,direction=o' out
+	offers 'add-flow -l eth0 -a dscp=ef -p priority=' low medium high
+}
+
 # What a bash on a terminal runs when a line is typed with tabs: it is written to the file "ran".
 typed() {
-	local bin=$VT_DIR/bin
+	local bin=$VT_DIR/bin name=${1%% *} program=$VNICADM
 
+	[[ $name != flowadm ]] || program=$FLOWADM
 	mkdir -p "$bin"
-	printf '#!/bin/sh\n[ "$1" != complete ] || exec %s "$@"\necho "$*" >%s/ran\n' "$VNICADM" "$VT_DIR" >"$bin/vnicadm"
-	chmod +x "$bin/vnicadm"
+	printf '#!/bin/sh\n[ "$1" != complete ] || exec %s "$@"\necho "$*" >%s/ran\n' "$program" "$VT_DIR" >"$bin/$name"
+	chmod +x "$bin/$name"
 	rm -f "$VT_DIR/ran"
-	printf '%s\n' "PATH=$bin:\$PATH" ". $PWD/vnicadm/vnicadm.bash" "$1" exit |
+	printf '%s\n' "PATH=$bin:\$PATH" ". $PWD/$name/$name.bash" "$1" exit |
 		timeout 30 script -qefc 'bash --norc --noprofile -i' /dev/null >"$VT_DIR/typescript" 2>&1
 	cat "$VT_DIR/ran"
 }
@@ -171,4 +186,6 @@ typed() {
 	is 'set-linkprop -p maxbw=blocked vnic1' "$(typed $'vnicadm set-l\t-p maxbw=bl\tvnic1')"
 	is 'create-vnic --link eth0 -p maxbw=1M,isolate=on v1' "$(typed $'vnicadm create-v\t--lin\te\t-p maxbw=1M,iso\ton v1')"
 	is 'show-vnic -o link,bandwidth' "$(typed $'vnicadm show-v\t-o link,ban\t')"
+	is 'create-flow -l vnic1 transport=udp,direction=in -p priority=high f1' \
+		"$(typed $'flowadm create-f\t-l vnic1 transport=udp,dir\tin -p pri\th\tf1')"
 }

@@ -94,7 +94,8 @@ meddle() {
 	for ns in h z1; do
 		meddle $ns 'tc qdisc del dev vnic1 root'
 		meddle $ns 'tc qdisc replace dev vnic1 root handle 1: htb'
-		meddle $ns 'tc class change dev vnic1 parent 7fd0: classid 7fd0:1 htb rate 99mbit quantum 1514'
+		meddle $ns 'tc class change dev vnic1 parent 7fd0:ffff classid 7fd0:1 htb rate 99mbit quantum 1514'
+		meddle $ns 'tc class change dev vnic1 parent 7fd0: classid 7fd0:ffff htb rate 99mbit quantum 1514'
 		meddle $ns 'tc qdisc del dev vnic1 parent 7fd0:1'
 		meddle $ns 'tc qdisc replace dev vnic1 parent 7fd0:1 handle 5: pfifo limit 3'
 	done
@@ -116,7 +117,7 @@ meddle() {
 	fresh h
 	# Numbers are never given twice: the next one's ifb is the next
 	for what in 'tc qdisc del dev IFB root' 'tc qdisc del dev IFB parent 7fd0:1' \
-		'tc class change dev IFB parent 7fd0: classid 7fd0:1 htb rate 99mbit quantum 1514' \
+		'tc class change dev IFB parent 7fd0:ffff classid 7fd0:1 htb rate 99mbit quantum 1514' \
 		'ip link set IFB down' 'ip link set IFB group 7' 'ip link set IFB alias something' 'ip link del IFB'; do
 		meddle z1 "${what//IFB/\$(ip -o link show type ifb | sed -n \"s/.*: \\(vi[0-9]*\\):.*/\\1/p\")}" h
 	done
@@ -179,7 +180,7 @@ meddle() {
 	in_ns z1 tc qdisc del dev vnic1 root
 	until_is 20Mbit rate
 }
-rate() { in_ns z1 tc class show dev vnic1 | sed -n 's/.*htb.* rate \([^ ]*\) .*/\1/p'; }
+rate() { in_ns z1 tc class show dev vnic1 | sed -n 's/.*htb 7fd0:1 .* rate \([^ ]*\) .*/\1/p'; }
 
 @test "an etherstub's MTU, group and alias: put right at once" {
 	local before what

@@ -17,8 +17,8 @@ teardown_file() { vt_cleanup; }
 setup() { : >"$VT_DIR/log"; }
 teardown() { delete_all; }
 
-rate() { in_ns "$1" tc class show dev "$2" 2>/dev/null | sed -n 's/.*htb.* rate \([^ ]*\) .*/\1/p'; }
-rx_rate() { in_ns h tc class show dev "$(in_ns h ip -j link show type ifb | jq -r '.[].ifname // empty')" | sed -n 's/.*htb.* rate \([^ ]*\) .*/\1/p'; }
+rate() { in_ns "$1" tc class show dev "$2" 2>/dev/null | sed -n 's/.*htb 7fd0:1 .* rate \([^ ]*\) .*/\1/p'; }
+rx_rate() { in_ns h tc class show dev "$(in_ns h ip -j link show type ifb | jq -r '.[].ifname // empty')" | sed -n 's/.*htb 7fd0:1 .* rate \([^ ]*\) .*/\1/p'; }
 is_capped() { [[ $(rate "$1" "$2") == "$3" ]]; }
 # Milliseconds from now until the cap stands, polled without a process per look: arrival NS NAME RATE
 # shellcheck disable=SC2016 # perl's
@@ -193,7 +193,7 @@ remade_index() { sed -E '/ (addr|route6?) /d; s/link vnic1 [0-9]+/link vnic1/' <
 	vt_until 50 is_capped h vnic1 30Mbit
 }
 other_ns() { [[ $(readlink "/proc/$1/ns/net") != $(readlink /proc/self/ns/net) ]]; }
-pid_rate() { nsenter --net="/proc/$1/ns/net" tc class show dev vnic1 | sed -n 's/.*htb.* rate \([^ ]*\) .*/\1/p'; }
+pid_rate() { nsenter --net="/proc/$1/ns/net" tc class show dev vnic1 | sed -n 's/.*htb 7fd0:1 .* rate \([^ ]*\) .*/\1/p'; }
 
 @test "under a name that is taken at home, it is ours where it is, and comes home under its own" {
 	made create-vnic -l eth0 -p maxbw=10M vnic1

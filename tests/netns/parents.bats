@@ -110,7 +110,7 @@ no_steering() {
 	is "its parent eth0 is not there" "$(vnic vnic1 why)"
 	wire_again
 	until_is 'up up' states_of
-	is 30Mbit "$(in_ns h tc class show dev vnic1 | sed -n 's/.*htb.* rate \([^ ]*\) .*/\1/p')"
+	is 30Mbit "$(in_ns h tc class show dev vnic1 | sed -n 's/.*htb 7fd0:1 .* rate \([^ ]*\) .*/\1/p')"
 	is 1400 "$(link vnic1 mtu)"
 }
 

@@ -20,9 +20,9 @@ teardown() { delete_all; }
 rates() {
 	local ifb
 
-	in_ns h tc class show dev "$1" | sed -n 's/.* rate \([^ ]*\) ceil.*/tx \1/p'
+	in_ns h tc class show dev "$1" | sed -n 's/.* 7fd0:1 .* rate \([^ ]*\) ceil.*/tx \1/p'
 	for ifb in $(in_ns h ip -j link show type ifb | jq -r '.[].ifname // empty'); do
-		in_ns h tc class show dev "$ifb" | sed -n 's/.* rate \([^ ]*\) ceil.*/rx \1/p'
+		in_ns h tc class show dev "$ifb" | sed -n 's/.* 7fd0:1 .* rate \([^ ]*\) ceil.*/rx \1/p'
 	done
 }
 

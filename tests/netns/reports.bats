@@ -260,7 +260,7 @@ classes() {
 		done
 	} >"$VT_DIR/batch"
 	good -b "$VT_DIR/batch"
-	before=$(classes | sed -n 's/.*htb.* rate \([^ ]*\) ceil \1 .*/\1/p')
+	before=$(classes | sed -n 's/.*htb 7fd0:1 .* rate \([^ ]*\) ceil \1 .*/\1/p')
 	is "$(wc -l <"$VT_DIR/batch")" "$(wc -l <<<"$before")"
 	for rate in 400Gbit 50Gbit 34400Mbit 99999Kbit; do grep -qx $rate <<<"$before" || complain "$rate:" "$before"; done
 	# 4 ms of the rate in bytes, not in bits
@@ -413,7 +413,7 @@ heard() {
 	in_ns z1 tc qdisc del dev calm1 root
 	kill -CONT "$(vt_daemon_pid)"
 	until_is 3000 eval 'adm show-link -o link | grep -c "^m[0-9]"'
-	until_is 1 eval 'in_ns z1 tc class show dev calm1 | grep -c 10Mbit'
+	until_is 1 eval 'in_ns z1 tc class show dev calm1 | grep -c "7fd0:1 .*10Mbit"'
 	refused 1 "many1: MAC address $(mac h m2999) is in use by m2999: choose another or use -m random" \
 		create-vnic -l eth0 -m "$(mac h m2999)" many1
 	kill -STOP "$(vt_daemon_pid)"

@@ -531,7 +531,7 @@ static const struct foreign {
 } foreigns[] = {
 	{.name = "root qdisc deleted", .real = "tc -n %z qdisc del dev %l root", .fake = no_root},
 	{.name = "class changed",
-	 .real = "tc -n %z class change dev %l parent 7fd0: classid 7fd0:1 htb rate 7mbit ceil 7mbit",
+	 .real = "tc -n %z class change dev %l parent 7fd0:ffff classid 7fd0:1 htb rate 7mbit ceil 7mbit",
 	 .fake = other_rate},
 	{.name = "ifb deleted", .real = "ip -n %h link del %i", .fake = no_ifb},
 	{.name = "ifb down", .real = "ip -n %h link set %i down", .fake = ifb_down},

@@ -1,12 +1,14 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * show-link -s: totals, then what came since the block before, as counts or rates. Differences are taken here
+ * Counters: totals, then what came since the block before, as counts or rates. Differences are taken here
  * from the daemon's totals, over the time the daemon measured; the daemon is waited for when it restarts.
  */
+#include "lib/cli/stats.h"
+
 #include "lib/base/units.h"
 #include "lib/cli/die.h"
+#include "lib/cli/show.h"
 #include "lib/ipc/client.h"
-#include "vnicadm/vnicadm.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -25,6 +27,7 @@
 
 enum unit { PACKETS, BYTES };
 
+/* All that there are; a row has some of them. */
 static const struct counter {
 	const char *key;
 	enum unit unit;
@@ -33,32 +36,14 @@ static const struct counter {
 	{"opackets", PACKETS}, {"obytes", BYTES}, {"oerrors", PACKETS}, {"odrops", PACKETS},
 };
 
-static char *text_packets(const json_t *row, const json_t *value);
-static char *text_bytes(const json_t *row, const json_t *value);
-
-const struct column stats_columns[] = {
-	{.name = "LINK", .width = 12},
-	{.name = "IPACKETS", .right = true, .width = 10, .text = text_packets},
-	{.name = "RBYTES", .right = true, .width = 13, .text = text_bytes, .raw = true},
-	{.name = "IERRORS", .right = true, .width = 7, .text = text_packets},
-	{.name = "IDROPS", .right = true, .width = 8, .text = text_packets},
-	{.name = "OPACKETS", .right = true, .width = 10, .text = text_packets},
-	{.name = "OBYTES", .right = true, .width = 13, .text = text_bytes, .raw = true},
-	{.name = "OERRORS", .right = true, .width = 7, .text = text_packets},
-	{.name = "ODROPS", .right = true, .width = 8, .text = text_packets},
-	{.name = "SAMPLE", .when = COLUMN_REQUEST, .width = 6},
-	{.name = "SECONDS", .when = COLUMN_REQUEST, .right = true, .width = 8},
-	{.name = "TIME", .when = COLUMN_REQUEST, .right = true, .width = 16},
-	{0},
-};
-
 struct stats {
 	const struct cli *cli;
+	const struct stats_kind *kind;
 	struct columns columns;
 	unsigned interval, count; /* 0: not given */
 	unsigned blocks;          /* shown */
 	unsigned rows;            /* of the screen, since the last header */
-	json_t *last;             /* by link: its row in the block before */
+	json_t *last;             /* by key: its row in the block before */
 	struct timespec gone;     /* when the daemon went, 0 while it is there */
 };
 
@@ -83,14 +68,14 @@ static json_int_t round_off(double number)
 }
 
 /* A few packets a second are not none. */
-static char *text_packets(const json_t *row, const json_t *value)
+char *stats_packets(const json_t *row, const json_t *value)
 {
 	double number = json_number_value(value);
 
 	return text_number(number, is_rate(row) && number < 10 && number != (double)round_off(number));
 }
 
-static char *text_bytes(const json_t *row, const json_t *value)
+char *stats_bytes(const json_t *row, const json_t *value)
 {
 	char *text;
 
@@ -137,10 +122,12 @@ static void differ(json_t *row, const json_t *old, const json_t *new, bool rates
 	json_object_set_new(row, "sample", json_string(rates ? "rate" : "delta"));
 	json_object_set_new(row, "seconds", json_real((double)round_off(seconds * 1000) / 1000));
 	for (size_t i = 0; i < sizeof(counters) / sizeof(*counters); i++) {
-		json_int_t count = number_of(new, counters[i].key) - number_of(old, counters[i].key);
+		const struct counter *c = &counters[i];
+		json_int_t count = number_of(new, c->key) - number_of(old, c->key);
 
-		json_object_set_new(row, counters[i].key,
-				    rates ? rate(&counters[i], count, seconds) : json_integer(count));
+		if (json_object_get(new, c->key))
+			json_object_set_new(row, c->key,
+					    rates ? rate(c, count, seconds) : json_integer(count));
 	}
 }
 
@@ -189,13 +176,21 @@ static int print_row(struct stats *s, const json_t *row, struct err *e)
 	return rc;
 }
 
-static int show_one(struct stats *s, json_t *new, struct err *e)
+/* Notes the row under its key for the next block, and prints what came since the last one. */
+static int show_one(struct stats *s, json_t *now, json_t *new, struct err *e)
 {
-	const char *link = json_string_value(json_object_get(new, "link"));
-	json_t *row = link ? row_for(json_object_get(s->last, link), new, s->cli->value['r']) : NULL;
-	int rc = row ? print_row(s, row, e) : err_sys(e, -EPROTO, NULL, "vnicd sent a row without a link");
+	char *key = s->kind->key(new);
+	json_t *row;
+	int rc;
 
+	if (!key)
+		return err_sys(e, -EPROTO, NULL, "vnicd sent a row without a %s", s->kind->object);
+	row = row_for(json_object_get(s->last, key), new, s->cli->value['r']);
+	rc = row ? print_row(s, row, e) : err_nomem(e);
+	if (!rc)
+		json_object_set(now, key, new);
 	json_decref(row);
+	free(key);
 	return rc;
 }
 
@@ -207,10 +202,7 @@ static int show_block(struct stats *s, const json_t *reply, struct err *e)
 	int rc = 0;
 
 	json_array_foreach (json_object_get(reply, "stats"), i, row) {
-		if (!rc)
-			rc = show_one(s, row, e);
-		if (!rc)
-			json_object_set(now, json_string_value(json_object_get(row, "link")), row);
+		rc = rc ? rc : show_one(s, now, row, e);
 	}
 	json_decref(s->last);
 	s->last = now;
@@ -221,12 +213,8 @@ static int show_block(struct stats *s, const json_t *reply, struct err *e)
 
 static json_t *call_params(const struct stats *s)
 {
-	json_t *names = s->cli->nargs ? json_array() : NULL;
-
-	for (int i = 0; i < s->cli->nargs; i++)
-		json_array_append_new(names, json_string(s->cli->args[i]));
-	return json_pack("{s:o*, s:o*, s:o*}", "names", names, "interval",
-			 s->interval ? json_integer(s->interval) : NULL, "count",
+	return json_pack("{s:o*, s:s*, s:o*, s:o*}", "names", verb_names(s->cli), "link", s->cli->value['l'],
+			 "interval", s->interval ? json_integer(s->interval) : NULL, "count",
 			 s->count ? json_integer(s->count - s->blocks) : NULL);
 }
 
@@ -239,9 +227,9 @@ static int call(struct stats *s, struct client *c, json_t **ret, bool *ret_conti
 	if (!params)
 		return err_nomem(e);
 	if (s->interval)
-		rc = client_call_more(c, "ShowStats", params, ret, ret_continues, e);
+		rc = client_call_more(c, s->kind->method, params, ret, ret_continues, e);
 	else
-		rc = client_call(c, "ShowStats", params, ret, e);
+		rc = client_call(c, s->kind->method, params, ret, e);
 	json_decref(params);
 	return rc;
 }
@@ -316,15 +304,28 @@ static int read_numbers(const struct cli *cli, struct stats *s)
 	return 0;
 }
 
-int show_stats(struct cli *cli)
+int stats_check(const struct cli *cli, const char *without)
 {
-	struct stats s = {.cli = cli};
+	for (const char *flag = "ir"; !cli->value['s'] && *flag; flag++)
+		if (cli->value[(unsigned char)*flag])
+			return verb_usage(cli, "-%c needs -s", *flag);
+	if (!cli->value['s'] && cli->nargs > 1)
+		return verb_usage(cli, "unexpected operand '%s'", cli->args[1]);
+	for (; cli->value['s'] && *without; without++)
+		if (cli->value[(unsigned char)*without])
+			return verb_usage(cli, "-%c cannot be used with -s", *without);
+	return 0;
+}
+
+int stats_show(struct cli *cli, const struct stats_kind *kind)
+{
+	struct stats s = {.cli = cli, .kind = kind};
 	struct err e;
 	int rc = read_numbers(cli, &s);
 
 	if (rc)
 		return rc;
-	rc = show_choose(cli, stats_columns, &s.columns);
+	rc = show_choose(cli, kind->columns, &s.columns);
 	if (rc)
 		return rc;
 	signal(SIGINT, stop);

@@ -1,0 +1,1 @@
+../vnicadm/vnicadm.bash

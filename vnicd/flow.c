@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Flows in the daemon's memory: by name, and by link what each matches. Carries nothing out. */
+#include "vnicd/flow.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+struct flow *flow_new(void)
+{
+	return calloc(1, sizeof(struct flow));
+}
+
+struct flow *flow_free(struct flow *f)
+{
+	if (f) {
+		flow_props_free(&f->props);
+		flow_props_free(&f->kept);
+		free(f);
+	}
+	return NULL;
+}
+
+struct flow *flow_copy(const struct flow *f)
+{
+	struct flow *c = flow_new();
+
+	if (!c)
+		return NULL;
+	*c = *f;
+	c->props = c->kept = (struct flow_props){0};
+	c->prev = c->next = NULL;
+	memset(&c->hh_name, 0, sizeof(c->hh_name));
+	memset(&c->hh_text, 0, sizeof(c->hh_text));
+	if (flow_props_copy(&f->props, &c->props) < 0 || flow_props_copy(&f->kept, &c->kept) < 0)
+		return flow_free(c);
+	return c;
+}
+
+struct flow *flow_find(const struct daemon *d, const char *name)
+{
+	struct flow *f;
+
+	HASH_FIND(hh_name, d->flows, name, strlen(name), f);
+	return f;
+}
+
+struct flow *flow_by_text(const struct vlink *v, const char *text)
+{
+	struct flow *f;
+
+	HASH_FIND(hh_text, v->flow_texts, text, strlen(text), f);
+	return f;
+}
+
+static int by_age(const struct flow *a, const struct flow *b)
+{
+	return (a->s.id > b->s.id) - (a->s.id < b->s.id);
+}
+
+/* Most are the youngest. */
+static void insert(struct vlink *v, struct flow *f)
+{
+	if (!v->flows || by_age(v->flows->prev, f) < 0)
+		DL_APPEND(v->flows, f);
+	else
+		DL_INSERT_INORDER(v->flows, f, by_age);
+}
+
+void flow_put_in(struct daemon *d, struct flow *f)
+{
+	HASH_ADD_KEYPTR(hh_name, d->flows, f->s.name, strlen(f->s.name), f);
+	HASH_ADD_KEYPTR(hh_text, f->link->flow_texts, f->s.text, strlen(f->s.text), f);
+	insert(f->link, f);
+}
+
+void flow_take_out(struct daemon *d, struct flow *f)
+{
+	HASH_DELETE(hh_name, d->flows, f);
+	HASH_DELETE(hh_text, f->link->flow_texts, f);
+	DL_DELETE(f->link->flows, f);
+}
+
+void flows_drop(struct daemon *d, struct vlink *v)
+{
+	struct flow *f, *next;
+
+	DL_FOREACH_SAFE(v->flows, f, next)
+	{
+		flow_take_out(d, f);
+		flow_free(f);
+	}
+}
+
+void flows_hand_over(struct vlink *v)
+{
+	struct flow *f;
+
+	DL_FOREACH (v->flows, f)
+		f->link = v;
+}
+
+/* A slot that another flow had before comes last, so that nothing late is taken for the new one's. */
+uint32_t flows_free_slot(struct vlink *v)
+{
+	uint8_t *taken = calloc(FLOW_SLOTS, 1);
+	uint32_t slot = 0;
+	struct flow *f;
+
+	if (!taken)
+		return 0;
+	if (v->last_slot + 1 < FLOW_SLOTS) {
+		free(taken);
+		return ++v->last_slot;
+	}
+	DL_FOREACH (v->flows, f)
+		taken[f->s.slot] = 1;
+	for (uint32_t i = 1; i < FLOW_SLOTS && !slot; i++)
+		slot = taken[i] ? 0 : i;
+	free(taken);
+	return slot;
+}
+
+struct flow_want flow_wants(const struct flow *f, uint64_t link_cap)
+{
+	struct bw cap = flow_prop_cap(&f->props);
+	uint64_t share = link_cap / 100 * cap.value;
+
+	return (struct flow_want){
+		.id = f->s.id,
+		.slot = f->s.slot,
+		.match = &f->match,
+		.rank = flow_prop_rank(&f->props),
+		.blocked = cap.kind == BW_BLOCKED,
+		.classed = f->props.value[FLOW_PROP_PRIORITY] != NULL,
+		.dscp = flow_prop_dscp(&f->props),
+		.rate = cap.kind == BW_RATE      ? cap.value
+			: cap.kind != BW_PERCENT ? 0
+			: share < BW_MIN         ? (link_cap ? BW_MIN : 0)
+						 : share,
+		.priority = flow_prop_priority(&f->props),
+	};
+}
+
+/* Loading. */
+
+struct load {
+	struct daemon *d;
+	struct flow *f;
+	struct err *e;
+};
+
+static int load_prop(const char *key, const char *value, const char *boot, void *arg)
+{
+	struct load *l = arg;
+	enum flow_prop_id id;
+	int r = flow_prop_find(l->f->s.name, key, &id, l->e);
+
+	if (r < 0)
+		return r;
+	if (!*boot)
+		r = flow_prop_set(&l->f->kept, l->f->s.name, id, value, l->e);
+	if (r == 0 && *value)
+		r = flow_prop_set(&l->f->props, l->f->s.name, id, value, l->e);
+	else if (r == 0)
+		flow_prop_reset(&l->f->props, id);
+	return r;
+}
+
+static int load_flow(const struct store_flow *s, void *arg)
+{
+	struct load *l = arg;
+	int r;
+
+	l->f = flow_new();
+	if (!l->f)
+		return err_nomem(l->e);
+	l->f->s = *s;
+	l->f->link = vlink_by_n(l->d, s->n);
+	r = l->f->link ? flow_match_parse(s->text, &l->f->match, l->e)
+		       : err_sys(l->e, -EUCLEAN, s->name, "its link is not in state.db");
+	if (r < 0) {
+		flow_free(l->f);
+		return r;
+	}
+	flow_put_in(l->d, l->f);
+	if (s->slot > l->f->link->last_slot)
+		l->f->link->last_slot = s->slot;
+	r = store_flow_props(l->d->store, s->id, load_prop, l, l->e);
+	return r < 0 ? r : store_flow_counters_get(l->d->store, s->id, l->f->counters, l->e);
+}
+
+int flows_load(struct daemon *d, struct err *e)
+{
+	struct load l = {.d = d, .e = e};
+
+	return store_flows(d->store, load_flow, &l, e);
+}

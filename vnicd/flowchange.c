@@ -1,0 +1,604 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Requests that change flows, one or a batch: checks them and stages them in the world; flowtxn.c carries
+ * them out. When that fails the world is as it was.
+ */
+#include "vnicd/flowchange.h"
+
+#include "lib/base/nearest.h"
+#include "vnicd/dryrun.h"
+#include "vnicd/flowshow.h"
+#include "vnicd/flowwant.h"
+#include "vnicd/request.h"
+#include "vnicd/session.h"
+#include "vnicd/unknown.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+struct work {
+	struct daemon *d;
+	struct flow_edit *edits;
+	size_t count, room;
+	json_t *notes;
+};
+
+static const char *text_of(const json_t *params, const char *key)
+{
+	const char *text = json_string_value(json_object_get(params, key));
+
+	return text && *text ? text : NULL;
+}
+
+static bool temporary(const json_t *params)
+{
+	return json_is_true(json_object_get(params, "temporary"));
+}
+
+static void note(struct work *w, const char *level, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+static void note(struct work *w, const char *level, const char *fmt, ...)
+{
+	char text[600];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	json_array_append_new(w->notes, json_pack("{s:s, s:s}", "level", level, "text", text));
+}
+
+/* Staging. */
+
+static int push(struct work *w, struct flow *old, struct flow *new, struct err *e)
+{
+	if (w->count == w->room) {
+		size_t room = w->room ? 2 * w->room : 64;
+		struct flow_edit *more = reallocarray(w->edits, room, sizeof(*more));
+
+		if (!more)
+			return err_nomem(e);
+		w->edits = more;
+		w->room = room;
+	}
+	w->edits[w->count++] = (struct flow_edit){.old = old, .new = new};
+	if (new)
+		new->staged = true;
+	return 0;
+}
+
+static void unstage(struct work *w)
+{
+	while (w->count > 0) {
+		struct flow_edit *edit = &w->edits[--w->count];
+
+		if (edit->new)
+			flow_take_out(w->d, edit->new);
+		if (edit->old)
+			flow_put_in(w->d, edit->old);
+		edit->new = flow_free(edit->new);
+	}
+}
+
+/* One flow may be touched only once in a batch: what is done to it is done in one step. */
+static int check_once(const struct flow *f, struct err *e)
+{
+	return f->staged ? err_user(e, -EBUSY, f->s.name,
+				    "it is changed twice in this batch: put the second change into another "
+				    "command")
+			 : 0;
+}
+
+/* Checking. */
+
+static int find_link(struct daemon *d, const char *name, struct vlink **ret, struct err *e)
+{
+	struct vlink *v = vlink_find(d, name);
+
+	if (!v && slink_by_name(d, name))
+		return err_user(e, -EOPNOTSUPP, name,
+				"flows are possible on vnicd's VNICs only, and it is not one of them");
+	if (!v)
+		return unknown_link(d, UNKNOWN_VNIC, name, e);
+	if (v->s.class != CLASS_VNIC)
+		return err_user(e, -EOPNOTSUPP, name,
+				"it is an etherstub: flows are possible on VNICs only, make them there");
+	*ret = v;
+	return 0;
+}
+
+static int unknown_flow(const struct daemon *d, const char *name, struct err *e)
+{
+	const char **names = calloc(HASH_CNT(hh_name, d->flows) + 1, sizeof(*names)), *near = NULL;
+	struct flow *f, *next;
+	size_t n = 0;
+
+	HASH_ITER (hh_name, d->flows, f, next)
+		if (names)
+			names[n++] = f->s.name;
+	near = names ? nearest(name, names, n) : NULL;
+	if (near)
+		err_user(e, -ENOENT, name, "no such flow: did you mean %s?", near);
+	else
+		err_user(e, -ENOENT, name, "no such flow: see 'flowadm show-flow'");
+	free(names);
+	return -ENOENT;
+}
+
+int flow_known(const struct daemon *d, const char *name, const char *link, struct flow **ret, struct err *e)
+{
+	struct flow *f = flow_find(d, name);
+
+	if (!f)
+		return unknown_flow(d, name, e);
+	if (link && strcmp(f->link->s.name, link) != 0)
+		return err_user(e, -ENOENT, name, "it is a flow of %s, not of %s", f->link->s.name, link);
+	*ret = f;
+	return 0;
+}
+
+int flow_read_match(const json_t *attributes, struct flow_match *ret, struct err *e)
+{
+	struct flow_match m = {0};
+	json_t *attribute;
+	size_t i;
+	int r = 0;
+
+	json_array_foreach (attributes, i, attribute) {
+		const char *name = json_string_value(json_object_get(attribute, "name"));
+		const char *value = json_string_value(json_object_get(attribute, "value"));
+
+		if (!name || !value)
+			return err_user(e, -EINVAL, "attributes", "each needs a name and a value");
+		r = flow_attr_set(&m, name, value, e);
+		if (r < 0)
+			return r;
+	}
+	r = flow_match_check(&m, e);
+	if (r == 0)
+		*ret = m;
+	return r;
+}
+
+/* Masks that a link's flows use in a direction. */
+struct masks {
+	struct flow_key mask[FLOW_MASKS_MAX + 1];
+	size_t count;
+};
+
+static void take_mask(struct masks *m, const struct flow_key *mask)
+{
+	for (size_t i = m->count; i-- > 0;)
+		if (!memcmp(&m->mask[i], mask, sizeof(*mask)))
+			return;
+	if (m->count <= FLOW_MASKS_MAX)
+		m->mask[m->count++] = *mask;
+}
+
+static void take_masks(struct masks *m, const struct flow *f, enum flow_dir dir)
+{
+	struct flow_rule rules[FLOW_RULES_MAX];
+	size_t count = f->match.dir[dir] ? flow_rules(&f->match, rules) : 0;
+
+	for (size_t i = 0; i < count; i++)
+		take_mask(m, &rules[i].mask);
+}
+
+static int check_masks(const struct vlink *v, enum flow_dir dir, struct err *e)
+{
+	struct masks m = {.count = 0};
+	char shape[128];
+	const struct flow *f;
+
+	DL_FOREACH (v->flows, f)
+		take_masks(&m, f, dir);
+	if (m.count <= FLOW_MASKS_MAX)
+		return 0;
+	return err_user(e, -E2BIG, v->s.name,
+			"its flows look at packets in %u ways %s already, which is the most (the last: %s): "
+			"use attributes, prefixes or port ranges of the same sizes",
+			FLOW_MASKS_MAX, dir == FLOW_IN ? "coming in" : "going out",
+			flow_mask_str(&m.mask[FLOW_MASKS_MAX], shape, sizeof(shape)));
+}
+
+/* Of all links that get new flows, once. */
+static int check_all_masks(const struct work *w, struct err *e)
+{
+	const struct vlink *last = NULL;
+	int r = 0;
+
+	for (size_t i = 0; i < w->count && r == 0; i++) {
+		const struct flow *f = w->edits[i].new;
+
+		if (!f || w->edits[i].old || f->link == last)
+			continue;
+		last = f->link;
+		r = check_masks(last, FLOW_IN, e);
+		r = r < 0 ? r : check_masks(last, FLOW_OUT, e);
+	}
+	return r;
+}
+
+/* Properties. */
+
+static int set_values(struct flow *f, struct flow_props *p, const json_t *list, struct err *e)
+{
+	bool given[FLOW_PROP_COUNT] = {false};
+	json_t *one;
+	size_t i;
+
+	json_array_foreach (list, i, one) {
+		const char *name = json_string_value(json_object_get(one, "name"));
+		const char *value = json_string_value(json_object_get(one, "value"));
+		enum flow_prop_id id;
+		int r;
+
+		if (!name || !value)
+			return err_user(e, -EINVAL, f->s.name, "a property needs a name and a value");
+		r = flow_prop_find(f->s.name, name, &id, e);
+		if (r == 0 && given[id])
+			r = err_user(e, -EINVAL, f->s.name, "%s is given twice", name);
+		if (r == 0)
+			r = flow_prop_set(p, f->s.name, id, value, e);
+		if (r < 0)
+			return r;
+		given[id] = true;
+	}
+	return 0;
+}
+
+/* list NULL: all of them. */
+static int reset_values(struct flow *f, struct flow_props *p, const json_t *list, struct err *e)
+{
+	enum flow_prop_id id;
+	json_t *name;
+	size_t i;
+
+	for (int all = 0; !json_is_array(list) && all < FLOW_PROP_COUNT; all++)
+		flow_prop_reset(p, all);
+	json_array_foreach (list, i, name) {
+		int r = json_is_string(name) ? flow_prop_find(f->s.name, json_string_value(name), &id, e)
+					     : err_user(e, -EINVAL, "props", "not a list of names");
+
+		if (r < 0)
+			return r;
+		flow_prop_reset(p, id);
+	}
+	return 0;
+}
+
+typedef int edit_fn(struct flow *f, struct flow_props *p, const json_t *list, struct err *e);
+
+/* temp: until the next boot. */
+static int edit_props(struct flow *f, const json_t *list, bool temp, edit_fn *fn, struct err *e)
+{
+	int r = fn(f, &f->props, list, e);
+
+	return r < 0 || (temp && !f->s.temp) ? r : fn(f, &f->kept, list, e);
+}
+
+/* What its user should know of a new or changed flow. */
+static void note_about(struct work *w, const struct flow *f)
+{
+	const struct flow *other;
+	struct flow_order own = flow_order(&f->match, flow_prop_rank(&f->props), f->s.id);
+
+	DL_FOREACH (f->link->flows, other) {
+		struct flow_order o = flow_order(&other->match, flow_prop_rank(&other->props), other->s.id);
+
+		if (other == f || flow_order_cmp(&o, &own) > 0 || !flow_covers(&other->match, &f->match))
+			continue;
+		note(w, "warning", "%s: %s comes first and takes all of its packets", f->s.name,
+		     other->s.name);
+		return;
+	}
+}
+
+/* Requests, each staged. */
+
+static int check_new(struct daemon *d, const char *name, const struct vlink *v, bool temp, struct err *e)
+{
+	struct flow *other;
+	int r;
+
+	if (!name)
+		return err_user(e, -EINVAL, "name", "a flow needs a name");
+	r = flow_name_check(name, e);
+	if (r < 0)
+		return r;
+	other = flow_find(d, name);
+	if (other)
+		return err_user(e, -EEXIST, name, "a flow of that name exists, on %s", other->link->s.name);
+	if (v->s.temp && !temp)
+		return err_user(e, -EINVAL, v->s.name, "it is temporary, and so are its flows: use -t");
+	return 0;
+}
+
+static int build_new(struct daemon *d, const json_t *params, struct flow *f, struct err *e)
+{
+	const char *name = text_of(params, "name"), *link = text_of(params, "link");
+	struct flow *same;
+	int r = link ? find_link(d, link, &f->link, e) : err_user(e, -EINVAL, "link", "a flow needs a link");
+
+	if (r == 0)
+		r = check_new(d, name, f->link, temporary(params), e);
+	if (r == 0)
+		r = flow_read_match(json_object_get(params, "attributes"), &f->match, e);
+	if (r < 0)
+		return r;
+	snprintf(f->s.name, sizeof(f->s.name), "%s", name);
+	flow_match_str(&f->match, f->s.text);
+	same = flow_by_text(f->link, f->s.text);
+	if (same)
+		return err_user(e, -EEXIST, name, "%s on %s has the same attributes", same->s.name,
+				f->link->s.name);
+	f->s.n = f->link->s.n;
+	f->s.temp = temporary(params);
+	return edit_props(f, json_object_get(params, "props"), f->s.temp, set_values, e);
+}
+
+/* A number and a slot, which rules and counters carry before the row is there. */
+static int number(struct work *w, struct flow *f, struct err *e)
+{
+	f->s.slot = flows_free_slot(f->link);
+	if (!f->s.slot)
+		return err_user(e, -ENOSPC, f->link->s.name, "it has %u flows, which is the most",
+				FLOW_SLOTS - 1);
+	return store_flow_put(w->d->store, &f->s, e);
+}
+
+static int stage_create(struct work *w, const json_t *params, struct err *e)
+{
+	struct flow *f = flow_new();
+	int r = f ? build_new(w->d, params, f, e) : err_nomem(e);
+
+	if (r == 0)
+		r = number(w, f, e);
+	if (r == 0)
+		r = push(w, NULL, f, e);
+	if (r < 0) {
+		flow_free(f);
+		return r;
+	}
+	flow_put_in(w->d, f);
+	return 0;
+}
+
+static int stage_delete_one(struct work *w, struct flow *f, struct err *e)
+{
+	int r = check_once(f, e);
+
+	r = r < 0 ? r : push(w, f, NULL, e);
+	if (r == 0)
+		flow_take_out(w->d, f);
+	return r;
+}
+
+static int stage_delete_all(struct work *w, const char *link, struct err *e)
+{
+	struct flow *f, *next;
+	struct vlink *v;
+	int r = find_link(w->d, link, &v, e);
+
+	if (r < 0)
+		return r;
+	DL_FOREACH_SAFE(v->flows, f, next)
+	if (r == 0)
+		r = stage_delete_one(w, f, e);
+	return r;
+}
+
+static int stage_delete(struct work *w, const json_t *params, struct err *e)
+{
+	const json_t *names = json_object_get(params, "names");
+	const char *link = text_of(params, "link");
+	struct flow *f;
+	json_t *name;
+	size_t i;
+	int r = 0;
+
+	if (!json_array_size(names))
+		return link ? stage_delete_all(w, link, e)
+			    : err_user(e, -EINVAL, "names", "name what to delete, or a link");
+	json_array_foreach (names, i, name) {
+		r = json_is_string(name) ? flow_known(w->d, json_string_value(name), link, &f, e)
+					 : err_user(e, -EINVAL, "names", "not a list of names");
+		r = r < 0 ? r : stage_delete_one(w, f, e);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int stage_props(struct work *w, const json_t *params, edit_fn *fn, struct err *e)
+{
+	const char *name = text_of(params, "flow");
+	struct flow *old, *new = NULL;
+	int r = name ? flow_known(w->d, name, text_of(params, "link"), &old, e)
+		     : err_user(e, -EINVAL, "flow", "name the flow");
+
+	r = r < 0 ? r : check_once(old, e);
+	if (r == 0 && old->s.temp && !temporary(params))
+		r = err_user(e, -EINVAL, name, "it is temporary, and so are its properties: use -t");
+	if (r < 0)
+		return r;
+	new = flow_copy(old);
+	r = new ? edit_props(new, json_object_get(params, "props"), temporary(params), fn, e) : err_nomem(e);
+	r = r < 0 ? r : push(w, old, new, e);
+	if (r < 0) {
+		flow_free(new);
+		return r;
+	}
+	flow_take_out(w->d, old);
+	flow_put_in(w->d, new);
+	return 0;
+}
+
+static int stage_set(struct work *w, const json_t *params, struct err *e)
+{
+	return stage_props(w, params, set_values, e);
+}
+
+static int stage_reset(struct work *w, const json_t *params, struct err *e)
+{
+	return stage_props(w, params, reset_values, e);
+}
+
+static const struct {
+	const char *method;
+	int (*fn)(struct work *w, const json_t *params, struct err *e);
+} stages[] = {
+	{"CreateFlow", stage_create},
+	{"DeleteFlow", stage_delete},
+	{"SetFlowprop", stage_set},
+	{"ResetFlowprop", stage_reset},
+};
+
+static int stage(struct work *w, const char *method, const json_t *params, struct err *e)
+{
+	for (size_t i = 0; i < sizeof(stages) / sizeof(*stages); i++)
+		if (!strcmp(stages[i].method, method))
+			return stages[i].fn(w, params, e);
+	return err_user(e, -EINVAL, NULL, "not a command for a batch");
+}
+
+bool flowchange_is(const char *method)
+{
+	for (size_t i = 0; method && i < sizeof(stages) / sizeof(*stages); i++)
+		if (!strcmp(stages[i].method, method))
+			return true;
+	return false;
+}
+
+/* NOTES_MOST flows at most are looked at for what their users should know. */
+#define NOTES_MOST 100
+
+static void note_all(struct work *w)
+{
+	for (size_t i = 0; i < w->count && w->count <= NOTES_MOST; i++)
+		if (w->edits[i].new)
+			note_about(w, w->edits[i].new);
+}
+
+/* staged: what r says of it. The store's transaction is under way. */
+static int carry_out(struct work *w, int staged, struct err *e)
+{
+	int r = staged < 0 ? staged : check_all_masks(w, e);
+
+	if (r == 0)
+		note_all(w);
+	if (r == 0 && w->count)
+		return reconcile_flows(w->d, w->edits, w->count, e);
+	if (!w->d->dry)
+		store_rollback(w->d->store);
+	return r;
+}
+
+static int run(struct work *w, int (*fn)(struct work *w, const json_t *params, struct err *e),
+	       const json_t *params, struct err *e)
+{
+	int r = w->d->dry ? 0 : store_begin(w->d->store, e);
+
+	if (r < 0)
+		return r;
+	r = carry_out(w, fn(w, params, e), e);
+	if (r < 0 || w->d->dry)
+		unstage(w);
+	for (size_t i = 0; i < w->count; i++)
+		if (w->edits[i].new)
+			w->edits[i].new->staged = false;
+	return r;
+}
+
+static void reply(struct call *c, struct work *w, int r, const struct err *e, bool names)
+{
+	json_t *answer = NULL;
+
+	if (r < 0) {
+		json_decref(w->notes);
+		call_fail(c, e);
+	} else {
+		answer = json_pack("{s:o}", "notes", w->notes);
+		if (names)
+			json_object_set_new(answer, "names", json_array());
+		dryrun_reply(w->d, answer);
+		call_reply(c, answer, false);
+	}
+	free(w->edits);
+}
+
+static void alone(struct daemon *d, struct call *c,
+		  int (*fn)(struct work *w, const json_t *params, struct err *e))
+{
+	struct work w = {.d = d, .notes = json_array()};
+	struct err e = {0};
+	int r = run(&w, fn, call_params(c), &e);
+
+	reply(c, &w, r, &e, false);
+}
+
+void flowchange_create(struct daemon *d, struct call *c)
+{
+	alone(d, c, stage_create);
+}
+
+void flowchange_delete(struct daemon *d, struct call *c)
+{
+	alone(d, c, stage_delete);
+}
+
+void flowchange_set(struct daemon *d, struct call *c)
+{
+	alone(d, c, stage_set);
+}
+
+void flowchange_reset(struct daemon *d, struct call *c)
+{
+	alone(d, c, stage_reset);
+}
+
+/* An error gets the line it comes from. */
+static int stage_line(struct work *w, const json_t *command, struct err *e)
+{
+	const char *method = text_of(command, "method");
+	json_t *params = json_object_get(command, "parameters");
+	json_int_t line = json_integer_value(json_object_get(command, "line"));
+	const char *bad = method && json_is_object(params) ? request_bad_param(method, params) : "method";
+	char text[sizeof(e->text)];
+	int r = bad ? err_user(e, -EINVAL, bad, "not a parameter of %s", method ? method : "a command")
+		    : stage(w, method, params, e);
+
+	if (r == 0 || !line)
+		return r;
+	err_str(e, text, sizeof(text));
+	memcpy(e->text, text, sizeof(text));
+	snprintf(e->object, sizeof(e->object), "line %lld", (long long)line);
+	return r;
+}
+
+static int stage_lines(struct work *w, const json_t *commands, struct err *e)
+{
+	json_t *command;
+	size_t i;
+	int r;
+
+	json_array_foreach (commands, i, command) {
+		r = stage_line(w, command, e);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+void flowchange_batch(struct daemon *d, struct call *c)
+{
+	struct work w = {.d = d, .notes = json_array()};
+	struct err e = {0};
+	int r = run(&w, stage_lines, json_object_get(call_params(c), "commands"), &e);
+
+	reply(c, &w, r, &e, true);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* From the flows of a link to what they need of it in the kernel. Reads the world only. */
+#include "vnicd/flowwant.h"
+
+#include "vnicd/flow.h"
+#include "vnicd/want.h"
+
+#include <utlist.h>
+
+/* What maxbw in percent is of: the link's own cap, else its parent's speed. */
+static uint64_t whole(const struct vlink *v)
+{
+	uint64_t speed = v->below ? v->below->speed : 0;
+	struct eff_cap tx = want_cap(v, true, speed), rx = want_cap(v, false, speed);
+
+	return tx.rate ? tx.rate : rx.rate ? rx.rate : speed;
+}
+
+struct flow_want flow_want_of(const struct flow *f)
+{
+	return flow_wants(f, whole(f->link));
+}
+
+bool want_flow_classes(const struct vlink *v, enum flow_dir dir)
+{
+	uint64_t link_cap = whole(v);
+	const struct flow *f;
+
+	DL_FOREACH (v->flows, f) {
+		struct flow_want w = flow_wants(f, link_cap);
+
+		if (f->match.dir[dir] && flow_want_classed(&w))
+			return true;
+	}
+	return false;
+}
+
+const struct flow_set *want_flows(const struct vlink *v, uint32_t mtu, const uint64_t tree[FLOW_DIRS])
+{
+	uint64_t link_cap = whole(v);
+	const struct flow *f;
+	int r = 0;
+
+	flow_set_free(v->flow_set);
+	DL_FOREACH (v->flows, f) {
+		struct flow_want w = flow_wants(f, link_cap);
+
+		r = r < 0 ? r : flow_set_add(v->flow_set, &w, mtu, tree);
+	}
+	if (r < 0)
+		flow_set_free(v->flow_set);
+	flow_set_sort(v->flow_set);
+	return v->flow_set;
+}
