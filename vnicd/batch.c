@@ -7,6 +7,7 @@
 #include "vnicd/check.h"
 #include "vnicd/dryrun.h"
 #include "vnicd/flowchange.h"
+#include "vnicd/flownote.h"
 #include "vnicd/request.h"
 #include "vnicd/save.h"
 #include "vnicd/session.h"
@@ -216,7 +217,10 @@ static int stage_idle_vlan(struct batch *b, struct vlink *vlan, struct err *e)
 static int stage_with_vlan(struct batch *b, struct vlink *v, struct err *e)
 {
 	struct vlink *vlan = vlink_vlan(b->d, v);
-	int r = stage_delete(b, v, e);
+	int r;
+
+	flow_note_gone(v, b->notes);
+	r = stage_delete(b, v, e);
 
 	return r == 0 && vlan ? stage_idle_vlan(b, vlan, e) : r;
 }

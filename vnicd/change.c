@@ -6,6 +6,7 @@
 #include "vnicd/change_build.h"
 #include "vnicd/check.h"
 #include "vnicd/dryrun.h"
+#include "vnicd/flownote.h"
 #include "vnicd/observe.h"
 #include "vnicd/parent.h"
 #include "vnicd/reconcile.h"
@@ -367,6 +368,7 @@ static void delete_all(struct daemon *d, struct call *c, enum link_class class)
 	const json_t *names = json_object_get(call_params(c), "names");
 	size_t count = json_array_size(names);
 	struct change *changes = calloc(count + 1, sizeof(*changes));
+	json_t *notes = json_array();
 	struct err e = {0};
 	int r;
 
@@ -376,13 +378,17 @@ static void delete_all(struct daemon *d, struct call *c, enum link_class class)
 		r = err_user(&e, -EINVAL, "names", "name what to delete");
 	else
 		r = collect_deletes(d, names, class, changes, &e);
+	for (size_t i = 0; r == 0 && i < count; i++)
+		flow_note_gone(changes[i].old, notes);
 	if (r == 0)
 		r = reconcile_run(d, changes, count, &e);
 	free(changes);
-	if (r < 0)
-		call_fail(c, &e);
-	else
-		reply_done(d, c, NULL, json_array());
+	if (r == 0) {
+		reply_done(d, c, NULL, notes);
+		return;
+	}
+	json_decref(notes);
+	call_fail(c, &e);
 }
 
 static bool any_on_vlan(struct daemon *d, const json_t *names)
