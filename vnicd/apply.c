@@ -121,3 +121,11 @@ unsigned long apply_acts(const struct kernel *k)
 {
 	return k->acts;
 }
+
+int apply_flows(struct kernel *k, const struct node *n, const struct flow_set *have,
+		const struct flow_set *want, struct err *e)
+{
+	int r = fault_step("flows", e);
+
+	return r < 0 ? r : k->ops->flow_change(k, n, have, want, e);
+}

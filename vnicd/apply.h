@@ -5,6 +5,7 @@
 #include "lib/base/err.h"
 #include "lib/model/op.h"
 
+struct flow_set;
 struct kernel;
 
 /* All of list, or none of it: on failure what was done is taken back (e says what failed) and the code
@@ -12,6 +13,9 @@ struct kernel;
 int apply_ops(struct kernel *k, struct op_list *list, struct err *e);
 /* Takes all of list back, as far as that goes: what cannot be taken back is logged. */
 void apply_undo(struct kernel *k, struct op_list *list);
+/* Of the flows of n, whose programs are there, what is in have becomes what is in want, or all stays. */
+int apply_flows(struct kernel *k, const struct node *n, const struct flow_set *have,
+		const struct flow_set *want, struct err *e);
 /* One operation that nothing is taken back for: leftovers. */
 int apply_op(struct kernel *k, struct op *op, struct err *e);
 /* All of list, each for itself; what fails is logged and left to the next start. */

@@ -7,7 +7,7 @@
 #include "vnicd/check.h"
 #include "vnicd/dryrun.h"
 #include "vnicd/flowchange.h"
-#include "vnicd/flownote.h"
+#include "vnicd/flowshow.h"
 #include "vnicd/request.h"
 #include "vnicd/save.h"
 #include "vnicd/session.h"
@@ -217,10 +217,7 @@ static int stage_idle_vlan(struct batch *b, struct vlink *vlan, struct err *e)
 static int stage_with_vlan(struct batch *b, struct vlink *v, struct err *e)
 {
 	struct vlink *vlan = vlink_vlan(b->d, v);
-	int r;
-
-	flow_note_gone(v, b->notes);
-	r = stage_delete(b, v, e);
+	int r = stage_delete(b, v, e);
 
 	return r == 0 && vlan ? stage_idle_vlan(b, vlan, e) : r;
 }
@@ -236,6 +233,8 @@ static int stage_deletes(struct batch *b, const json_t *params, enum link_class 
 	for (i = 0; r == 0 && i < json_array_size(names); i++) {
 		n = json_array_get(names, i);
 		r = change_deletable(b->d, json_string_value(n), class, &v, e);
+		if (r == 0)
+			flowshow_going(v, b->notes);
 		if (r == 0)
 			r = stage_with_vlan(b, v, e);
 	}

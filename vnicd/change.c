@@ -6,7 +6,7 @@
 #include "vnicd/change_build.h"
 #include "vnicd/check.h"
 #include "vnicd/dryrun.h"
-#include "vnicd/flownote.h"
+#include "vnicd/flowshow.h"
 #include "vnicd/observe.h"
 #include "vnicd/parent.h"
 #include "vnicd/reconcile.h"
@@ -379,7 +379,7 @@ static void delete_all(struct daemon *d, struct call *c, enum link_class class)
 	else
 		r = collect_deletes(d, names, class, changes, &e);
 	for (size_t i = 0; r == 0 && i < count; i++)
-		flow_note_gone(changes[i].old, notes);
+		flowshow_going(changes[i].old, notes);
 	if (r == 0)
 		r = reconcile_run(d, changes, count, &e);
 	free(changes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Notes on flows: those that can get no packet, more than their link has, or go with it. Refuses nothing. */
+/* Notes on flows: those that can get no packet, or more than their link has. Refuses nothing. */
 #include "vnicd/flownote.h"
 
 #include "vnicd/flowwant.h"
@@ -134,16 +134,4 @@ void flow_note(const struct flow *f, const struct flow *old, json_t *notes)
 	}
 	if (!has_same(f, old, FLOW_PROP_MAXBW))
 		note_cap(f, notes);
-}
-
-void flow_note_gone(const struct vlink *v, json_t *notes)
-{
-	struct names n = {.count = 0};
-	const struct flow *f;
-
-	DL_FOREACH (v->flows, f)
-		name_add(&n, f);
-	if (n.count)
-		note(notes, "note", "%s: its flow%s with it: %s", v->s.name, n.count > 1 ? "s go" : " goes",
-		     name_all(&n));
 }

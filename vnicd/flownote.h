@@ -8,5 +8,3 @@
 
 /* f is new (old NULL) or changed: notes get what was not so before. */
 void flow_note(const struct flow *f, const struct flow *old, json_t *notes);
-/* v is to be deleted: its flows go with it. */
-void flow_note_gone(const struct vlink *v, json_t *notes);

@@ -3,8 +3,8 @@
  */
 #include "vnicd/flowshow.h"
 
-#include "lib/kern/kern.h"
 #include "vnicd/flowchange.h"
+#include "vnicd/observe.h"
 #include "vnicd/sampler.h"
 #include "vnicd/session.h"
 #include "vnicd/want.h"
@@ -73,8 +73,7 @@ static void read_counts(struct daemon *d, struct vlink *v, struct flow **flows, 
 	for (size_t i = 0; slots && i < count; i++)
 		slots[i + 1] = flows[i]->s.slot;
 	counts_key(d, v, &key);
-	if (slots && stats &&
-	    d->kernel->ops->flow_counts(d->kernel, &key, slots, count + 1, stats, NULL) == 0) {
+	if (slots && stats && observe_flows(d, &key, slots, count + 1, stats) == 0) {
 		step_both(v->rest, &stats[0]);
 		for (size_t i = 0; i < count; i++)
 			step_both(flows[i]->counters, &stats[i + 1]);

@@ -318,3 +318,28 @@ void flowshow_match(struct daemon *d, struct call *c)
 			   false);
 	free(all);
 }
+
+/* Going. */
+
+#define FLOWS_NAMED 10
+
+void flowshow_going(const struct vlink *v, json_t *notes)
+{
+	unsigned count = 0, more = 0;
+	char names[400] = "";
+	const struct flow *f;
+
+	DL_FOREACH (v->flows, f)
+		if (count++ < FLOWS_NAMED && strlen(names) + sizeof(f->s.name) + 2 < sizeof(names))
+			snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s",
+				 names[0] ? ", " : "", f->s.name);
+		else
+			more++;
+	if (!count)
+		return;
+	if (more)
+		snprintf(names + strlen(names), sizeof(names) - strlen(names), " and %u more", more);
+	json_array_append_new(notes,
+			      json_pack("{s:s, s:o}", "level", "note", "text",
+					json_sprintf("%s: its flows go with it: %s", v->s.name, names)));
+}

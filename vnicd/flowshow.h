@@ -4,11 +4,15 @@
 
 #include "vnicd/flow.h"
 
+#include <jansson.h>
+
 struct call;
 
 void flowshow_flow(struct daemon *d, struct call *c);
 void flowshow_prop(struct daemon *d, struct call *c);
 void flowshow_match(struct daemon *d, struct call *c);
+/* Adds to notes which flows go with v, if any. */
+void flowshow_going(const struct vlink *v, json_t *notes);
 /* ShowFlowStats: one reply, or a stream when the call has more. */
 void flowshow_stats(struct daemon *d, struct call *c);
 /* Takes fresh readings of v's flows; the rest's into v->rest. What cannot be read keeps its last value. */

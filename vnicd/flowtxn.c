@@ -6,7 +6,7 @@
  */
 #include "vnicd/flow.h"
 
-#include "lib/kern/kern.h"
+#include "vnicd/apply.h"
 #include "vnicd/fault.h"
 #include "vnicd/flowshow.h"
 #include "vnicd/flowwant.h"
@@ -22,6 +22,7 @@
 /* What the flows of a link ask of it as a whole. */
 struct needs {
 	bool any, classes[FLOW_DIRS], strict[FLOW_DIRS];
+	bool ranges; /* some rules may be those of several flows: one alone cannot be changed */
 };
 
 /* The edits of one link. */
@@ -39,6 +40,8 @@ static void need(struct needs *n, const struct flow *f)
 	bool named = f->match.has_proto || f->match.local_port.first || f->match.remote_port.first;
 
 	n->any = true;
+	n->ranges |= f->match.local_port.first != f->match.local_port.last ||
+		     f->match.remote_port.first != f->match.remote_port.last;
 	for (enum flow_dir dir = FLOW_IN; dir < FLOW_DIRS; dir++) {
 		n->classes[dir] |= f->match.dir[dir] && flow_want_classed(&w);
 		n->strict[dir] |= f->match.dir[dir] && w.blocked && named;
@@ -75,7 +78,7 @@ static void take_needs(struct part *p)
 
 static bool needs_same(const struct needs *a, const struct needs *b)
 {
-	return a->any && b->any && a->classes[FLOW_IN] == b->classes[FLOW_IN] &&
+	return a->any && b->any && !a->ranges && !b->ranges && a->classes[FLOW_IN] == b->classes[FLOW_IN] &&
 	       a->classes[FLOW_OUT] == b->classes[FLOW_OUT];
 }
 
@@ -151,9 +154,9 @@ static int change_some(struct part *p, bool back, struct err *e)
 	if (r < 0)
 		r = err_nomem(e);
 	else if (back)
-		r = p->d->kernel->ops->flow_change(p->d->kernel, &n, &want, &have, e);
+		r = apply_flows(p->d->kernel, &n, &want, &have, e);
 	else
-		r = p->d->kernel->ops->flow_change(p->d->kernel, &n, &have, &want, e);
+		r = apply_flows(p->d->kernel, &n, &have, &want, e);
 	flow_set_free(&have);
 	flow_set_free(&want);
 	return r;

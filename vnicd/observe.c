@@ -594,3 +594,9 @@ void observe_zones(struct daemon *d, UT_array *zones)
 {
 	kern_real_zones(d->kernel, add_zone, zones);
 }
+
+int observe_flows(struct daemon *d, const struct node *n, const uint32_t *slots, size_t count,
+		  struct flow_stats *ret)
+{
+	return d->kernel->ops->flow_counts(d->kernel, n, slots, count, ret, NULL);
+}

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "lib/model/say.h"
+#include "lib/model/stats.h"
 #include "vnicd/world.h"
 
 #include <utarray.h>
@@ -58,6 +59,9 @@ uint64_t observe_speed(struct daemon *d, int ifindex, int *ret_duplex);
 void observe_below(struct daemon *d, struct vlink *v);
 /* Does the VNIC have an address inside one of its parent's subnets? Sets or clears v->warn. */
 void observe_subnets(struct daemon *d, struct vlink *v);
+/* What the flows of n in these slots have counted; see kernel_ops. */
+int observe_flows(struct daemon *d, const struct node *n, const uint32_t *slots, size_t count,
+		  struct flow_stats *ret);
 /* Has a link of the own namespace an address, other than link-local ones? */
 bool observe_addressed(struct daemon *d, int ifindex);
 

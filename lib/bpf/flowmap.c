@@ -20,35 +20,38 @@ int flow_pin(char ret[static PIN_MAX], const struct bpf *b, uint32_t n, const ch
 	return pin_path(ret, e, "%s/vnic-%u/flows%s%s", b->dir, n, *name ? "/" : "", name);
 }
 
-static int open_pin(const struct bpf *b, uint32_t n, const char *name, const char *tail)
+static int step_pin(char ret[static PIN_MAX], const struct bpf *b, uint32_t n, const char *name,
+		    unsigned step)
 {
-	char path[PIN_MAX], full[64];
-	int fd = -ENAMETOOLONG;
+	char full[32];
 
-	snprintf(full, sizeof(full), "%s%s", name, tail);
-	if (!flow_pin(path, b, n, full, NULL))
-		fd = bpf_obj_get(path);
-	return fd < 0 && fd != -ENAMETOOLONG ? -errno : fd;
+	snprintf(full, sizeof(full), step ? "%s-%u" : "%s", name, step);
+	return flow_pin(ret, b, n, full, NULL);
 }
 
-int flow_now(const struct bpf *b, uint32_t n, const char *name)
+int flow_step(const struct bpf *b, uint32_t n, const char *name, unsigned step)
 {
-	FD outer = open_pin(b, n, name, "_grown");
-	uint32_t zero = 0, id;
-	int fd;
+	char path[PIN_MAX];
+	int r = step_pin(path, b, n, name, step), fd = r ? -1 : bpf_obj_get(path);
 
-	if (outer < 0)
-		return outer;
-	if (bpf_map_lookup_elem(outer, &zero, &id))
-		return errno == ENOENT ? open_pin(b, n, name, "") : -errno;
-	fd = bpf_map_get_fd_by_id(id);
-	return fd < 0 ? -errno : fd;
+	return r ? r : fd < 0 ? -errno : fd;
+}
+
+void flow_drop_step(const struct bpf *b, uint32_t n, const char *name, unsigned step)
+{
+	char path[PIN_MAX];
+
+	if (step && !step_pin(path, b, n, name, step))
+		*b->acts += !unlink(path);
 }
 
 int flow_swap(const struct bpf *b, uint32_t n, const char *name, int fd)
 {
-	FD outer = open_pin(b, n, name, "_grown");
+	char full[32];
 	uint32_t zero = 0;
+
+	snprintf(full, sizeof(full), "%s_grown", name);
+	FD outer = flow_step(b, n, full, 0);
 
 	if (outer < 0)
 		return outer;
@@ -71,18 +74,41 @@ uint32_t flow_size(int fd)
 	return info_of(fd, &info) ? 0 : info.max_entries;
 }
 
-int flow_like(int fd, uint32_t entries)
+/* With the type information that the first one has: before Linux 6.2 a map of maps takes no others. */
+static int make_like(int fd, uint32_t size)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts);
 	struct bpf_map_info info;
 	int r = info_of(fd, &info);
+	FD btf = r || !info.btf_id ? -1 : bpf_btf_get_fd_by_id(info.btf_id);
 
 	if (r)
 		return r;
 	opts.map_flags = info.map_flags;
-	r = bpf_map_create((enum bpf_map_type)info.type, info.name, info.key_size, info.value_size, entries,
+	if (btf >= 0) {
+		opts.btf_fd = (uint32_t)btf;
+		opts.btf_key_type_id = info.btf_key_type_id;
+		opts.btf_value_type_id = info.btf_value_type_id;
+	}
+	r = bpf_map_create((enum bpf_map_type)info.type, info.name, info.key_size, info.value_size, size,
 			   &opts);
 	return r < 0 ? -errno : r;
+}
+
+int flow_make_step(const struct bpf *b, uint32_t n, const char *name, unsigned step, int like, uint32_t size)
+{
+	char path[PIN_MAX];
+	int fd = make_like(like, size), r;
+
+	if (fd < 0)
+		return fd;
+	flow_drop_step(b, n, name, step); /* of a daemon that died before it was in force */
+	++*b->acts;
+	r = step_pin(path, b, n, name, step);
+	r = r ? r : bpf_obj_pin(fd, path) ? -errno : 0;
+	if (r)
+		close(fd);
+	return r ? r : fd;
 }
 
 static int map_shared(int fd, size_t bytes, void *ret)
@@ -100,6 +126,19 @@ static size_t pages(size_t bytes)
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
 	return (bytes + page - 1) / page * page;
+}
+
+int flow_header_open(const struct bpf *b, uint32_t n, struct flow_header *ret)
+{
+	FD table = flow_step(b, n, "table", 0);
+
+	return table < 0 ? table : map_shared(table, pages(1), &ret->table);
+}
+
+void flow_header_done(struct flow_header *h)
+{
+	if (h->table)
+		munmap(h->table, pages(1));
 }
 
 static int map_entries(struct flowmap *m, int fd, uint32_t room)
@@ -122,8 +161,7 @@ static void forget(struct flowmap *m, uint32_t at)
 	m->entry[at].key.shape = 0;
 }
 
-/* What is in force stays; the other half is brought in line, and nothing else is left. */
-static void repair(struct flowmap *m)
+static void repair_entries(struct flowmap *m)
 {
 	struct flow_table *t = m->table;
 	unsigned now = t->gen & 1;
@@ -142,29 +180,60 @@ static void repair(struct flowmap *m)
 		t->free = i + 1;
 	}
 	memcpy(t->half[!now], t->half[now], sizeof(t->half[now]));
-	__atomic_store_n(&t->dirty, 0, __ATOMIC_RELEASE);
+}
+
+static int swap_both(const struct bpf *b, uint32_t n, int entries, int rules)
+{
+	int r = flow_swap(b, n, "entries", entries);
+
+	return r ? r : flow_swap(b, n, "rules", rules);
+}
+
+static void done(struct flow_table *t)
+{
+	__atomic_store_n(&t->dirty, 0, __ATOMIC_SEQ_CST);
+}
+
+/*
+ * What is in force stays; the other half is brought in line, and nothing else is left. The programs may not
+ * know of the maps that took the place of others yet: what is in both is the same.
+ */
+static int repair(const struct bpf *b, uint32_t n, struct flowmap *m, int entries)
+{
+	int r = m->table->rules_step ? swap_both(b, n, entries, m->rules) : 0;
+
+	if (r)
+		return r;
+	repair_entries(m);
+	done(m->table);
+	return 0;
+}
+
+static int open_table(const struct bpf *b, uint32_t n, struct flowmap *m)
+{
+	FD table = flow_step(b, n, "table", 0);
+
+	return table < 0 ? table : map_shared(table, pages(sizeof(*m->table)), &m->table);
 }
 
 int flowmap_open(const struct bpf *b, uint32_t n, struct flowmap *ret)
 {
-	FD table = open_pin(b, n, "table", ""), entries = flow_now(b, n, "entries");
 	FLOWMAP m = FLOWMAP_NONE;
-	uint32_t keys;
-	int r;
+	int r = open_table(b, n, &m);
+	unsigned step = r ? 0 : m.table->rules_step;
+	FD entries = r ? -1 : flow_step(b, n, "entries", step);
 
-	m.rules = flow_now(b, n, "rules");
-	r = table < 0 ? table : entries < 0 ? entries : m.rules < 0 ? m.rules : 0;
 	if (r)
 		return r;
-	keys = flow_size(m.rules);
+	m.rules = flow_step(b, n, "rules", step);
+	if (entries < 0 || m.rules < 0)
+		return entries < 0 ? entries : m.rules;
 	m.room = flow_size(entries);
-	m.room = keys < m.room ? keys : m.room;
-	r = map_shared(table, pages(sizeof(*m.table)), &m.table);
-	r = r ? r : map_entries(&m, entries, m.room);
+	r = map_entries(&m, entries, m.room);
+	if (!r && m.table->dirty)
+		r = repair(b, n, &m, entries);
 	if (r)
 		return r;
-	if (m.table->dirty)
-		repair(&m);
 	*ret = m;
 	m = FLOWMAP_NONE;
 	return 0;
@@ -282,17 +351,54 @@ static int copy_rules(const struct flowmap *from, int entries, struct flowmap *t
 	return flowmap_put(to, k.key, k.at, k.count);
 }
 
-static int move(const struct bpf *b, uint32_t n, struct flowmap *m, uint32_t room)
+/* Filled and pinned. Returns the descriptor of the entries. */
+static int make_larger(const struct bpf *b, uint32_t n, const struct flowmap *m, unsigned step,
+		       struct flowmap *to)
 {
-	FD entries = flow_now(b, n, "entries"), fresh = flow_like(entries, room);
+	FD like = flow_step(b, n, "entries", m->table->rules_step);
+	int entries = like < 0 ? like : flow_make_step(b, n, "entries", step, like, to->room), r;
+
+	if (entries < 0)
+		return entries;
+	to->rules = flow_make_step(b, n, "rules", step, m->rules, to->room);
+	r = to->rules < 0 ? to->rules : copy_rules(m, entries, to);
+	if (r)
+		close(entries);
+	return r ? r : entries;
+}
+
+static void drop_steps(const struct bpf *b, uint32_t n, unsigned step)
+{
+	flow_drop_step(b, n, "entries", step);
+	flow_drop_step(b, n, "rules", step);
+}
+
+/* Written down before it is done, so that what is broken off is done again. */
+static int put_in_force(const struct bpf *b, uint32_t n, struct flow_table *t, unsigned step, int entries,
+			int rules)
+{
+	unsigned old = t->rules_step;
+	int r;
+
+	__atomic_store_n(&t->dirty, 1, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&t->rules_step, step, __ATOMIC_SEQ_CST);
+	r = swap_both(b, n, entries, rules);
+	if (r)
+		return r;
+	drop_steps(b, n, old);
+	done(t);
+	return 0;
+}
+
+static int move(const struct bpf *b, uint32_t n, struct flowmap *m, unsigned step, uint32_t room)
+{
 	FLOWMAP to = FLOWMAP_NONE;
 	int r;
 
-	to.rules = flow_like(m->rules, room);
 	to.room = room;
-	r = fresh < 0 ? fresh : to.rules < 0 ? to.rules : copy_rules(m, fresh, &to);
-	r = r ? r : flow_swap(b, n, "entries", fresh);
-	r = r ? r : flow_swap(b, n, "rules", to.rules);
+	FD entries = make_larger(b, n, m, step, &to);
+
+	r = entries < 0 ? entries : put_in_force(b, n, m->table, step, entries, to.rules);
 	if (r)
 		return r;
 	to.table = m->table;
@@ -305,11 +411,14 @@ static int move(const struct bpf *b, uint32_t n, struct flowmap *m, uint32_t roo
 
 int flowmap_grow(const struct bpf *b, uint32_t n, struct flowmap *m, uint32_t more)
 {
+	unsigned step = m->table->rules_step;
 	uint32_t room = m->room;
 
 	if (more > ROOM_MAX - m->table->rules)
 		return -ENOSPC;
-	while (room < m->table->rules + more)
+	while (room < m->table->rules + more) {
 		room = room > ROOM_MAX / STEP ? ROOM_MAX : room * STEP;
-	return room == m->room ? 0 : move(b, n, m, room);
+		step++;
+	}
+	return room == m->room ? 0 : move(b, n, m, step, room);
 }

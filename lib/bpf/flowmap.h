@@ -33,13 +33,27 @@ int flowmap_drop(const struct flowmap *m, const union flow_block *keys, size_t c
 uint32_t flowmap_take(struct flowmap *m);
 void flowmap_give(struct flowmap *m, uint32_t at);
 
-/* A map and, where one has taken its place, that: opened. */
-int flow_now(const struct bpf *b, uint32_t n, const char *name);
-/* A larger one of its kind takes the place of a map. */
-int flow_like(int fd, uint32_t entries);
+/*
+ * The kind of map that name is, as it was made (step 0) or as it is after that many steps, opened. Which one
+ * is in force the table says: to ask a map of maps for what it holds waits for an RCU grace period before
+ * Linux 6.8.
+ */
+int flow_step(const struct bpf *b, uint32_t n, const char *name, unsigned step);
+/* A map like this one, but larger, pinned for that step. */
+int flow_make_step(const struct bpf *b, uint32_t n, const char *name, unsigned step, int like, uint32_t size);
+void flow_drop_step(const struct bpf *b, uint32_t n, const char *name, unsigned step);
+/* The programs use this map from now on. */
 int flow_swap(const struct bpf *b, uint32_t n, const char *name, int fd);
 /* max_entries, 0 when it cannot be told. */
 uint32_t flow_size(int fd);
+
+/* The table's words without its masks. */
+struct flow_header {
+	struct flow_table *table;
+};
+int flow_header_open(const struct bpf *b, uint32_t n, struct flow_header *ret);
+void flow_header_done(struct flow_header *h);
+#define FLOW_HEADER __attribute__((cleanup(flow_header_done))) struct flow_header
 
 /* flowslot.c: as many as this one slot asks for. */
 int flow_slots_grow(const struct bpf *b, uint32_t n, uint32_t slot);

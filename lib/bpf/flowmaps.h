@@ -62,11 +62,14 @@ struct flow_table {
 	__u32 ifb;    /* unicast frames come through the VNIC's ifb */
 	__u32 weak;   /* this machine may read late what it should have read before */
 	/* The loader's own. */
-	__u32 dirty; /* a change is not through */
-	__u32 used;  /* entries from this one on never were */
-	__u32 free;  /* first free entry below, and 1 */
-	__u32 rules; /* entries that are not free */
-	__u32 zero[7];
+	__u32 dirty;      /* a change is not through */
+	__u32 used;       /* entries from this one on never were */
+	__u32 free;       /* first free entry below, and 1 */
+	__u32 rules;      /* entries that are not free */
+	__u32 rules_step; /* which of the maps are in force, 0: the first */
+	__u32 slots_step;
+	__u32 slots_dirty; /* programs may not know of the last step of slots */
+	__u32 zero[4];
 	struct flow_side half[2][2]; /* by enum flow_dir */
 };
 

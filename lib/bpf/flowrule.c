@@ -116,15 +116,18 @@ static void put_edit(struct change *c, const struct flow_entry *rule, const stru
 	c->count++;
 }
 
-static int too_many(const struct change *c, enum flow_dir dir, unsigned count, struct err *e)
+/* last: of the masks that are new. */
+static int too_many(const struct change *c, enum flow_dir dir, unsigned count, const struct flow_key *last,
+		    struct err *e)
 {
-	char object[24];
+	char object[24], shape[160];
 
 	snprintf(object, sizeof(object), "VNIC number %u", c->n);
-	return err_user(e, -E2BIG, object,
-			"its flows would have %u different shapes %s, at most %u can be: use attributes and "
-			"prefix lengths that others have",
-			count, dir == FLOW_IN ? "in" : "out", FLOW_SHAPES);
+	return err_user(
+		e, -E2BIG, object,
+		"its flows would have %u different shapes %s, the last one \"%s\", at most %u can be: use "
+		"attributes and prefix lengths that others have",
+		count, dir == FLOW_IN ? "in" : "out", flow_mask_str(last, shape, sizeof(shape)), FLOW_SHAPES);
 }
 
 /* A rule whose mask is not there is not there either. */
@@ -144,7 +147,7 @@ static int collect(struct change *c, const struct flow_entry *list, size_t count
 		if (!shape && add)
 			shape = add_mask(&c->side[dir], &x->rule.mask, dir);
 		if (!shape && add)
-			return too_many(c, dir, FLOW_NUMBERS + 1, e);
+			return too_many(c, dir, FLOW_NUMBERS + 1, &x->rule.mask, e);
 		if (shape)
 			put_edit(c, x, shape, add);
 	}
@@ -239,9 +242,11 @@ static void drop_empty(struct sketch *s)
 static int check_shapes(struct change *c, struct err *e)
 {
 	for (enum flow_dir d = FLOW_IN; d < FLOW_DIRS; d++) {
+		const struct sketch *s = &c->side[d];
+
 		drop_empty(&c->side[d]);
-		if (c->side[d].count > FLOW_SHAPES)
-			return too_many(c, d, c->side[d].count, e);
+		if (s->count > FLOW_SHAPES)
+			return too_many(c, d, s->count, &s->shape[s->count - 1].mask.key, e);
 	}
 	return 0;
 }

@@ -37,23 +37,6 @@ uint32_t flow_slots_min(void)
 	return FLOW_ROW(slots_of(0)) * columns();
 }
 
-static int step_pin(const struct bpf *b, uint32_t n, unsigned step, char ret[static PIN_MAX])
-{
-	char name[16];
-
-	snprintf(name, sizeof(name), step ? "slots-%u" : "slots", step);
-	return flow_pin(ret, b, n, name, NULL);
-}
-
-/* -ENOENT: it was never that large. */
-static int step_open(const struct bpf *b, uint32_t n, unsigned step)
-{
-	char path[PIN_MAX];
-	int r = step_pin(b, n, step, path), fd = r ? -1 : bpf_obj_get(path);
-
-	return r ? r : fd < 0 ? -errno : fd;
-}
-
 /* Some rows of a map of cells, mapped. */
 struct window {
 	char *pages;
@@ -110,40 +93,60 @@ static int copy_actions(int from, int to)
 	return r;
 }
 
-/* The pin comes first: what is counted in a map is found by it. */
-static int take_place(const struct bpf *b, uint32_t n, unsigned step, int fd)
+/*
+ * The new map is pinned already, since what is counted in it is found by that; it is written down as the one
+ * in force before programs know of it, so that what is broken off is done again.
+ */
+static int put_in_force(const struct bpf *b, uint32_t n, struct flow_table *t, unsigned step, int fd)
 {
-	char path[PIN_MAX];
-	int r = step_pin(b, n, step, path);
+	int r;
 
-	if (r)
-		return r;
-	unlink(path); /* of a daemon that died before the map was in use */
-	++*b->acts;
-	r = bpf_obj_pin(fd, path) ? -errno : 0;
-	return r ? r : flow_swap(b, n, "slots", fd);
+	__atomic_store_n(&t->slots_dirty, 1, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&t->slots_step, step, __ATOMIC_SEQ_CST);
+	r = flow_swap(b, n, "slots", fd);
+	__atomic_store_n(&t->slots_dirty, r != 0, __ATOMIC_SEQ_CST);
+	return r;
 }
 
-/* From now, the map in force, to one with this slot. */
-static int grow(const struct bpf *b, uint32_t n, int now, uint32_t slot)
+/* From now, the map in force, to one with this slot. Returns its descriptor. */
+static int grow(const struct bpf *b, uint32_t n, struct flow_table *t, int now, uint32_t slot)
 {
 	unsigned step = step_for(slot);
-	FD fresh = flow_like(now, FLOW_ROW(slots_of(step)) * columns());
-	int r = fresh < 0 ? fresh : copy_actions(now, fresh);
+	int fresh = flow_make_step(b, n, "slots", step, now, FLOW_ROW(slots_of(step)) * columns()), r;
 
-	return r ? r : take_place(b, n, step, fresh);
+	if (fresh < 0)
+		return fresh;
+	r = copy_actions(now, fresh);
+	r = r ? r : put_in_force(b, n, t, step, fresh);
+	if (r)
+		close(fresh);
+	return r ? r : fresh;
+}
+
+/* The map in force, which the programs know of. */
+static int open_now(const struct bpf *b, uint32_t n, struct flow_table *t)
+{
+	int fd = flow_step(b, n, "slots", t->slots_step), r;
+
+	if (fd < 0 || !t->slots_dirty)
+		return fd;
+	r = put_in_force(b, n, t, t->slots_step, fd);
+	if (r)
+		close(fd);
+	return r ? r : fd;
 }
 
 /* The map in force, with this slot; to be closed. */
 static int with_slot(const struct bpf *b, uint32_t n, uint32_t slot)
 {
-	int now = flow_now(b, n, "slots"), r;
+	FLOW_HEADER h = {.table = NULL};
+	int r = flow_header_open(b, n, &h), now = r ? -1 : open_now(b, n, h.table);
 
-	if (now < 0 || FLOW_ROW(slot) < rows_in(now))
-		return now;
-	r = grow(b, n, now, slot);
+	if (r || now < 0 || FLOW_ROW(slot) < rows_in(now))
+		return r ? r : now;
+	r = grow(b, n, h.table, now, slot);
 	close(now);
-	return r ? r : flow_now(b, n, "slots");
+	return r;
 }
 
 int flow_slots_grow(const struct bpf *b, uint32_t n, uint32_t slot)
@@ -170,68 +173,149 @@ static struct flow_action action_of(uint64_t word)
 		.class = {[FLOW_IN] = FLOW_ACT_CLASS(word, 0), [FLOW_OUT] = FLOW_ACT_CLASS(word, 1)}};
 }
 
-static int put_word(const struct bpf *b, int fd, uint32_t slot, uint64_t word)
-{
-	WINDOW w = {.pages = NULL};
-	int r = window_open(fd, FLOW_ROW(slot), 1, &w);
+/* A list's rows, from the first to the last. */
+struct span {
+	uint32_t first, last;
+};
 
-	if (r || __atomic_load_n(&w.cell->action, __ATOMIC_RELAXED) == word)
-		return r;
-	++*b->acts;
-	__atomic_store_n(&w.cell->action, word, __ATOMIC_SEQ_CST);
-	return 0;
+static struct span span_of(const uint32_t *rows, size_t count)
+{
+	struct span s = {.first = UINT32_MAX};
+
+	for (size_t i = 0; i < count; i++) {
+		s.first = rows[i] < s.first ? rows[i] : s.first;
+		s.last = rows[i] > s.last ? rows[i] : s.last;
+	}
+	return s;
 }
 
-static int clear_row(int fd, uint32_t slot)
+/* These rows of a map, as far as it has them; an empty span: none of them. */
+static int open_rows(int fd, const uint32_t *rows, size_t count, struct window *w, struct span *ret)
+{
+	struct span s = span_of(rows, count);
+	uint32_t there = rows_in(fd);
+	int r;
+
+	*ret = (struct span){.first = 1, .last = 0};
+	if (!count || s.first >= there)
+		return 0;
+	s.last = s.last < there ? s.last : there - 1;
+	r = window_open(fd, s.first, s.last - s.first + 1, w);
+	if (!r)
+		*ret = s;
+	return r;
+}
+
+static union flow_cell *row_at(const struct window *w, const struct span *s, uint32_t row)
+{
+	return row < s->first || row > s->last ? NULL : w->cell + (row - s->first) * columns();
+}
+
+static void put_word(const struct bpf *b, union flow_cell *cell, uint64_t word)
+{
+	if (__atomic_load_n(&cell->action, __ATOMIC_RELAXED) == word)
+		return;
+	++*b->acts;
+	__atomic_store_n(&cell->action, word, __ATOMIC_SEQ_CST);
+}
+
+static int put_words(const struct bpf *b, int fd, const struct bpf_slot_action *list, const uint32_t *rows,
+		     size_t count)
 {
 	WINDOW w = {.pages = NULL};
-	int r = FLOW_ROW(slot) < rows_in(fd) ? window_open(fd, FLOW_ROW(slot), 1, &w) : 0;
+	struct span s;
+	int r = open_rows(fd, rows, count, &w, &s);
 
-	if (w.cell)
-		memset(&w.cell[FLOW_COLUMN_CPU], 0, (columns() - FLOW_COLUMN_CPU) * sizeof(*w.cell));
+	for (size_t i = 0; !r && i < count; i++) {
+		union flow_cell *row = row_at(&w, &s, rows[i]);
+
+		if (row)
+			put_word(b, row, list[i].action ? word_of(list[i].action) : 0);
+	}
+	return r;
+}
+
+static int clear_rows(int fd, const uint32_t *rows, size_t count)
+{
+	WINDOW w = {.pages = NULL};
+	struct span s;
+	int r = open_rows(fd, rows, count, &w, &s);
+
+	for (size_t i = 0; !r && i < count; i++) {
+		union flow_cell *row = row_at(&w, &s, rows[i]);
+
+		if (row)
+			memset(row + FLOW_COLUMN_CPU, 0, (columns() - FLOW_COLUMN_CPU) * sizeof(*row));
+	}
 	return r;
 }
 
 /* In all maps where it may have been counted. */
-static int clear_counts(const struct bpf *b, uint32_t n, uint32_t slot)
+static int clear_counts(const struct bpf *b, uint32_t n, const uint32_t *rows, size_t count)
 {
 	int r = 0;
 
-	for (unsigned step = 0; !r && step < STEPS; step++) {
-		FD fd = step_open(b, n, step);
+	for (unsigned step = 0; !r && count && step < STEPS; step++) {
+		FD fd = flow_step(b, n, "slots", step);
 
-		r = fd < 0 ? fd : clear_row(fd, slot);
+		r = fd < 0 ? fd : clear_rows(fd, rows, count);
 		r = r == -ENOENT ? 0 : r;
 	}
 	return r;
 }
 
-static int act_on(const struct bpf *b, uint32_t n, uint32_t slot, const struct flow_action *a)
+static int check_list(const struct bpf_slot_action *list, size_t count, uint32_t *ret_highest)
 {
-	FD fd = a ? with_slot(b, n, slot) : flow_now(b, n, "slots");
-	int r = 0;
+	*ret_highest = 0;
+	for (size_t i = 0; i < count; i++) {
+		if (list[i].slot >= FLOW_SLOTS_MAX)
+			return -ERANGE;
+		if (list[i].action && list[i].slot > *ret_highest)
+			*ret_highest = list[i].slot;
+	}
+	return 0;
+}
 
-	if (fd < 0)
-		return fd;
-	if (a)
-		return put_word(b, fd, slot, word_of(a));
-	if (FLOW_ROW(slot) < rows_in(fd))
-		r = put_word(b, fd, slot, 0);
-	return r ? r : clear_counts(b, n, slot);
+/* rows: room for one of each in the list. */
+static int set_all(const struct bpf *b, uint32_t n, const struct bpf_slot_action *list, size_t count,
+		   uint32_t *rows)
+{
+	uint32_t highest;
+	size_t gone = 0;
+	int r = check_list(list, count, &highest);
+	FD fd = r ? -1 : with_slot(b, n, highest);
+
+	if (r || fd < 0)
+		return r ? r : fd;
+	for (size_t i = 0; i < count; i++)
+		rows[i] = FLOW_ROW(list[i].slot);
+	r = put_words(b, fd, list, rows, count);
+	for (size_t i = 0; i < count; i++)
+		if (!list[i].action)
+			rows[gone++] = FLOW_ROW(list[i].slot);
+	return r ? r : clear_counts(b, n, rows, gone);
+}
+
+int bpf_flows_actions_set(struct bpf *b, uint32_t n, const struct bpf_slot_action *list, size_t count,
+			  struct err *e)
+{
+	uint32_t *rows = calloc(count + 1, sizeof(*rows));
+	int r = rows ? set_all(b, n, list, count, rows) : -ENOMEM;
+
+	free(rows);
+	return r ? vnic_failed(n, r, "cannot say what is done with its flows' packets", e) : 0;
 }
 
 int bpf_flows_action_set(struct bpf *b, uint32_t n, uint32_t slot, const struct flow_action *a, struct err *e)
 {
-	int r = slot < FLOW_SLOTS_MAX ? act_on(b, n, slot, a) : -ERANGE;
-
-	return r ? vnic_failed(n, r, "cannot say what is done with a flow's packets", e) : 0;
+	return bpf_flows_actions_set(b, n, &(struct bpf_slot_action){.slot = slot, .action = a}, 1, e);
 }
 
 int bpf_flows_actions(struct bpf *b, uint32_t n,
 		      int (*cb)(uint32_t slot, const struct flow_action *a, void *arg), void *arg,
 		      struct err *e)
 {
-	FD fd = flow_now(b, n, "slots");
+	FD fd = with_slot(b, n, 0);
 	WINDOW w = {.pages = NULL};
 	uint32_t rows = fd < 0 ? 0 : rows_in(fd);
 	int r = fd < 0 ? fd : window_open(fd, 0, rows, &w);
@@ -257,34 +341,18 @@ static void add_row(const union flow_cell *row, struct bpf_flow_count *sum)
 		}
 }
 
-/* From the first of these rows to the last. */
-static struct window_rows {
-	uint32_t first, last;
-} span(const uint32_t *rows, size_t count)
-{
-	struct window_rows s = {.first = UINT32_MAX};
-
-	for (size_t i = 0; i < count; i++) {
-		s.first = rows[i] < s.first ? rows[i] : s.first;
-		s.last = rows[i] > s.last ? rows[i] : s.last;
-	}
-	return s;
-}
-
 static int add_map(int fd, const uint32_t *rows, size_t count, struct bpf_flow_count *sum)
 {
-	struct window_rows s = span(rows, count);
-	uint32_t there = rows_in(fd);
 	WINDOW w = {.pages = NULL};
-	int r;
+	struct span s;
+	int r = open_rows(fd, rows, count, &w, &s);
 
-	if (s.first >= there)
-		return 0;
-	s.last = s.last < there ? s.last : there - 1;
-	r = window_open(fd, s.first, s.last - s.first + 1, &w);
-	for (size_t i = 0; !r && i < count; i++)
-		if (rows[i] <= s.last)
-			add_row(w.cell + (rows[i] - s.first) * columns(), &sum[i]);
+	for (size_t i = 0; !r && i < count; i++) {
+		const union flow_cell *row = row_at(&w, &s, rows[i]);
+
+		if (row)
+			add_row(row, &sum[i]);
+	}
 	return r;
 }
 
@@ -296,7 +364,7 @@ static int add_all(const struct bpf *b, uint32_t n, const uint32_t *rows, size_t
 
 	memset(sum, 0, count * sizeof(*sum));
 	for (unsigned step = 0; !r && step < STEPS; step++) {
-		FD fd = step_open(b, n, step);
+		FD fd = flow_step(b, n, "slots", step);
 
 		r = fd < 0 ? fd : add_map(fd, rows, count, sum);
 		r = step && r == -ENOENT ? 0 : r;

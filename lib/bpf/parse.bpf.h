@@ -240,6 +240,7 @@ static __always_inline int parse_ports(struct __sk_buff *skb, struct packet *p, 
 	return 0;
 }
 
+/* Both copy the key: Linux 6.1 takes none that is not on the function's own stack. */
 static __always_inline void remember(const struct packet *p)
 {
 	const struct flow_key *k = &p->block.key;
@@ -248,12 +249,15 @@ static __always_inline void remember(const struct packet *p)
 			      .proto = k->proto,
 			      .has = k->has & FLOW_HAS_PORTS};
 
-	bpf_map_update_elem(&frags, &p->frag, &f, BPF_ANY);
+	struct flow_frag_key key = p->frag;
+
+	bpf_map_update_elem(&frags, &key, &f, BPF_ANY);
 }
 
 static __always_inline int recall(struct packet *p)
 {
-	const struct flow_frag *f = bpf_map_lookup_elem(&frags, &p->frag);
+	struct flow_frag_key key = p->frag;
+	const struct flow_frag *f = bpf_map_lookup_elem(&frags, &key);
 	struct flow_key *k = &p->block.key;
 
 	p->l4 = 0;

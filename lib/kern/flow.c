@@ -78,42 +78,47 @@ int flows_observe(struct real *r, const struct flow_set *want, struct node *ret,
 
 /* Changing. */
 
-static int act_set(struct act *a, uint32_t slot, const struct flow_action *action)
+/* Frees list. */
+static int acts_send(struct act *a, struct bpf_slot_action *list, size_t count)
 {
-	return bpf_flows_action_set(a->r->bpf, a->node->n, slot, action, a->e);
+	int rc = list ? 0 : err_nomem(a->e);
+
+	if (!rc && count)
+		rc = bpf_flows_actions_set(a->r->bpf, a->node->n, list, count, a->e);
+	free(list);
+	return rc;
 }
 
 /* What is done with a flow's packets is set before a rule leads to it, and cleared when none does. */
 static int set_acts(struct act *a, const struct flow_set *have, const struct flow_set *want)
 {
-	size_t h = 0;
-	int rc = 0;
+	struct bpf_slot_action *list = calloc(want->acts_count + 1, sizeof(*list));
+	size_t h = 0, n = 0;
 
-	for (size_t w = 0; !rc && w < want->acts_count; w++) {
+	for (size_t w = 0; list && w < want->acts_count; w++) {
 		const struct flow_act *is = &want->acts[w];
 
 		while (h < have->acts_count && flow_act_cmp(&have->acts[h], is) < 0)
 			h++;
-		if (h < have->acts_count && !flow_act_cmp(&have->acts[h], is) &&
-		    flow_action_equal(&have->acts[h].action, &is->action))
-			continue;
-		rc = act_set(a, is->slot, &is->action);
+		if (h == have->acts_count || flow_act_cmp(&have->acts[h], is) != 0 ||
+		    !flow_action_equal(&have->acts[h].action, &is->action))
+			list[n++] = (struct bpf_slot_action){.slot = is->slot, .action = &is->action};
 	}
-	return rc;
+	return acts_send(a, list, n);
 }
 
 static int clear_acts(struct act *a, const struct flow_set *have, const struct flow_set *want)
 {
-	size_t w = 0;
-	int rc = 0;
+	struct bpf_slot_action *list = calloc(have->acts_count + 1, sizeof(*list));
+	size_t w = 0, n = 0;
 
-	for (size_t h = 0; !rc && h < have->acts_count; h++) {
+	for (size_t h = 0; list && h < have->acts_count; h++) {
 		while (w < want->acts_count && flow_act_cmp(&want->acts[w], &have->acts[h]) < 0)
 			w++;
 		if (w == want->acts_count || flow_act_cmp(&want->acts[w], &have->acts[h]) != 0)
-			rc = act_set(a, have->acts[h].slot, NULL);
+			list[n++] = (struct bpf_slot_action){.slot = have->acts[h].slot};
 	}
-	return rc;
+	return acts_send(a, list, n);
 }
 
 /* Those of a that b has not; changed: nor in the same state. */

@@ -167,9 +167,30 @@ int flow_class_cmp(const struct flow_class *a, const struct flow_class *b)
 	return by_class(a, b);
 }
 
+static int by_entry_and_order(const void *a, const void *b)
+{
+	int r = by_entry(a, b);
+
+	return r ? r
+		 : flow_order_cmp(&((const struct flow_entry *)a)->order,
+				  &((const struct flow_entry *)b)->order);
+}
+
+/* Port ranges of two flows may have a prefix in common: it is that of the flow that wins. */
+static void keep_winners(struct flow_set *set)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < set->entries_count; i++)
+		if (!kept || by_entry(&set->entries[kept - 1], &set->entries[i]) != 0)
+			set->entries[kept++] = set->entries[i];
+	set->entries_count = kept;
+}
+
 void flow_set_sort(struct flow_set *set)
 {
-	qsort(set->entries, set->entries_count, sizeof(*set->entries), by_entry);
+	qsort(set->entries, set->entries_count, sizeof(*set->entries), by_entry_and_order);
+	keep_winners(set);
 	qsort(set->acts, set->acts_count, sizeof(*set->acts), by_act);
 	qsort(set->classes, set->classes_count, sizeof(*set->classes), by_class);
 }

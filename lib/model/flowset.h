@@ -94,7 +94,7 @@ bool flow_class_equal(const struct flow_class *a, const struct flow_class *b);
  */
 int flow_set_add(struct flow_set *set, const struct flow_want *f, uint32_t mtu,
 		 const uint64_t tree[FLOW_DIRS]);
-/* In the order in which two sets are compared. */
+/* In the order in which two sets are compared; of rules that are the same the one that wins stays. */
 void flow_set_sort(struct flow_set *set);
 bool flow_set_equal(const struct flow_set *a, const struct flow_set *b);
 /* Does a flow need classes? */

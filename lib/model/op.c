@@ -298,7 +298,7 @@ static const struct {
 	[OP_BANDS_DEL] = {"bands-del", bands_del, OP_BANDS_ADD},
 	[OP_FLOWS_ADD] = {"flows-add", flows_add, OP_FLOWS_DEL},
 	[OP_FLOWS_SET] = {"flows-set", flows_set, OP_COUNT},
-	[OP_FLOWS_DEL] = {"flows-del", flows_del, OP_COUNT},
+	[OP_FLOWS_DEL] = {"flows-del", flows_del, OP_FLOWS_ADD},
 	[OP_DRAIN] = {"drain", nothing, OP_COUNT},
 	[OP_STEER_ADD] = {"steer-add", steer_add, OP_STEER_DEL},
 	[OP_STEER_DEL] = {"steer-del", steer_del, OP_STEER_ADD},

@@ -98,14 +98,13 @@ ifb() { in_ns h ip -j link show type ifb | jq -r '.[].ifname' | head -1; }
 }
 
 capped_both_ways() {
-	streams 4 "flow-out z1 p 10.99.0.1 5301 tcp4 20M" "flow-in p z1 10.99.0.10 5302 tcp4 30M" \
-		"rest-out z1 p 10.99.0.1 5303 tcp4 80M"
+	streams 4 "flow-out z1 p 10.99.0.1 5301 tcp4 20M" "flow-in p z1 10.99.0.10 5302 tcp4 30M"
 }
 
-@test "a flow has its cap within its link's, what is left is the rest's" {
+@test "a flow has its cap within its link's, out and in" {
 	flow create-flow -l vnic1 transport=tcp,remote_port=5301 -p maxbw=20M up
 	flow create-flow -l vnic1 transport=tcp,local_port=5302 -p maxbw=30M down
-	LEAST=0.93 measured capped_both_ways
+	measured capped_both_ways
 }
 
 nested() { streams 4 "flow-out z1 p 10.99.0.1 5301 tcp4 10M"; }
@@ -146,7 +145,7 @@ levels() {
 }
 
 @test "priorities share a full link as documented" {
-	[[ -z ${SLOW_BUILD:-} ]] || skip "a build with sanitizers does not keep up"
+	[[ -z ${SLOW_BUILD:-}${VNICD_TEST_SLOW:-} ]] || skip "a slow build or machine does not keep four streams up"
 	flow create-flow -l vnic1 transport=tcp,remote_port=5301 -p priority=high high
 	flow create-flow -l vnic1 transport=tcp,remote_port=5302 -p priority=medium medium
 	flow create-flow -l vnic1 transport=tcp,remote_port=5303 -p priority=low low
@@ -180,7 +179,7 @@ levels() {
 	vt_addr z2 web0 10
 	in_ns z2 ping -q -c 2 -i 0.05 10.99.0.1 >/dev/null
 	is 9 "$(count pings opackets)"
-	adm delete-vnic web0
+	is 'vnicadm: note: web0: its flows go with it: pings, https1' "$(adm delete-vnic web0 2>&1)"
 	is '' "$(flow show-flow -p -o flow)"
 	is '' "$(pins | grep flow || true)"
 }

@@ -15,7 +15,7 @@ mount -t sysfs sysfs /sys
 mount -t bpf bpf /sys/fs/bpf
 touch "$dir/resolv.conf"
 [[ ! -e /etc/resolv.conf ]] || mount --bind "$dir/resolv.conf" /etc/resolv.conf
-PATH=$build/vnicd:$build/vnicadm:$PATH
+PATH=$build/vnicd:$build/vnicadm:$build/flowadm:$PATH
 unset VNICD_SOCKET
 
 ip link set lo up

@@ -43,7 +43,7 @@ setup_file() {
 
 	for ((n = 1; n <= $(cat "$TOUR/count"); n++)); do
 		# What is shown to be refused is.
-		if grep -qs '^vnicadm: ' "$TOUR/$n.want"; then
+		if grep -qs '^\(vnicadm\|flowadm\): ' "$TOUR/$n.want"; then
 			[ "$(cat "$TOUR/$n.status")" = 1 ] && continue
 		elif [ "$(cat "$TOUR/$n.status")" = 0 ]; then
 			continue

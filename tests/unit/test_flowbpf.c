@@ -12,7 +12,9 @@
 #include <fcntl.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
+#include <signal.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 
 #define UDP_BYTES 80 /* of a frame below */
 
@@ -246,6 +248,22 @@ START_TEST(half_made_is_repaired)
 }
 END_TEST
 
+/* v1 is in a zone then, and so is the thread. */
+static int give_away(void)
+{
+	FD home = open("/proc/self/ns/net", O_RDONLY);
+	int zone;
+
+	ck_assert(!unshare(CLONE_NEWNET));
+	zone = open("/proc/self/ns/net", O_RDONLY);
+	ck_assert(!setns(home, CLONE_NEWNET));
+	sh("ip link set v1 netns /proc/self/fd/%d", zone);
+	ck_assert(!setns(zone, CLONE_NEWNET));
+	sh("ip link set v1 up");
+	bpf_away(b, true);
+	return zone;
+}
+
 /* An ifb comes and goes; it is in the own namespace, the VNIC in a zone. */
 START_TEST(the_ifb_is_at_home)
 {
@@ -257,12 +275,7 @@ START_TEST(the_ifb_is_at_home)
 	site.ifb = 0;
 	ck_ok(bpf_flows_add(b, &none, &e));
 	ck_assert(flows_there() && !pinned("ifb"));
-	ck_assert(!unshare(CLONE_NEWNET));
-	zone = open("/proc/self/ns/net", O_RDONLY);
-	ck_assert(!setns(home, CLONE_NEWNET));
-	sh("ip link set v1 netns /proc/self/fd/%d", zone);
-	ck_assert(!setns(zone, CLONE_NEWNET));
-	bpf_away(b, true);
+	zone = give_away();
 	site.ifindex = here.ifindex = none.ifindex = index_of("v1");
 	if (!flows_there()) /* a clsact does not move along */
 		ck_ok(bpf_vnic_add(b, 1, site.ifindex, &(struct prog){.rx = HOOK_PASS}, &e));
@@ -305,7 +318,8 @@ START_TEST(rules_and_actions_are_told_back)
 	ck_assert_uint_eq(rules_there(), 1);
 	ck_ok(bpf_flows_action_set(b, 1, 77, &a, &e));
 	ck_assert_int_eq(bpf_flows_actions(b, 1, first_action, &got, &e), 77);
-	ck_assert(flow_action_equal(&a, &got));
+	ck_assert(got.blocked && got.mark && got.dscp == 46);
+	ck_assert(got.class[FLOW_IN] == 0x1234 && got.class[FLOW_OUT] == 0xffff);
 	ck_ok(bpf_flows_action_set(b, 1, 77, NULL, &e));
 	ck_assert_int_eq(bpf_flows_actions(b, 1, first_action, &got, &e), 0);
 	ck_assert_int_eq(bpf_flows_action_set(b, 1, FLOW_SLOTS_MAX, &a, &e), -ERANGE);
@@ -333,7 +347,7 @@ START_TEST(masks_are_limited)
 	for (unsigned i = 0; i <= FLOW_MASKS_MAX; i++)
 		r[i] = shape_rule(i);
 	ck_assert_int_eq(bpf_flows_change(b, 1, NULL, 0, r, FLOW_MASKS_MAX + 1, LENIENT, &e), -E2BIG);
-	ck_assert(strstr(e.text, "shapes") && strstr(e.text, "64") && e.mend);
+	ck_assert(strstr(e.text, "65 different shapes in") && strstr(e.text, "\"local_ip/64\"") && e.mend);
 	ck_assert_uint_eq(rules_there(), 0);
 	ck_ok(bpf_flows_change(b, 1, NULL, 0, r, FLOW_MASKS_MAX, LENIENT, &e));
 	ck_assert_int_eq(bpf_flows_change(b, 1, NULL, 0, &r[FLOW_MASKS_MAX], 1, LENIENT, &e), -E2BIG);
@@ -415,6 +429,143 @@ START_TEST(a_broken_change_is_put_right)
 	flow(2, 2, (struct flow_action){.class = {2, 2}});
 	ck_assert_uint_eq(run_on(out, f, udp(f, V1, 1), 0, 1).priority, 0x7fd10001);
 	ck_assert_uint_eq(run_on(out, f, udp(f, V1, 2), 0, 1).priority, 0x7fd10002);
+}
+END_TEST
+
+/* As if the programs had never been told of the maps that took the place of the first. */
+static void forget_grown(const char *name)
+{
+	uint32_t zero = 0;
+	FD outer = flow_step(b, 1, name, 0);
+
+	ck_assert(!bpf_map_delete_elem(outer, &zero));
+}
+
+START_TEST(a_broken_growth_is_put_right)
+{
+	uint8_t f[UDP_BYTES];
+
+	ck_ok(bpf_flows_add(b, &site, &e));
+	FD out = program(FLOW_TX);
+	for (uint16_t i = 1; i < 40; i++)
+		flow(i, i, (struct flow_action){.class = {0, i}});
+	{
+		FLOW_HEADER h = {.table = NULL};
+
+		ck_ok(flow_header_open(b, 1, &h));
+		ck_assert(h.table->rules_step == 1 && h.table->slots_step == 1);
+		h.table->dirty = h.table->slots_dirty = 1;
+	}
+	forget_grown("rules_grown");
+	forget_grown("entries_grown");
+	forget_grown("slots_grown");
+	flow(99, 40, (struct flow_action){.class = {0, 40}});
+	ck_assert_uint_eq(run_on(out, f, udp(f, V1, 99), 0, 1).priority, 0x7fd10028);
+	ck_assert_uint_eq(run_on(out, f, udp(f, V1, 39), 0, 1).priority, 0x7fd10027);
+	ck_assert_uint_eq(rules_there(), 80);
+}
+END_TEST
+
+#define SET 24
+
+/* Ports 1000 on, of slot 1 or 2; the two sets have not one mask in common. */
+static void make_set(struct flow_entry *set, bool second)
+{
+	for (uint16_t i = 0; i < SET; i++) {
+		set[i] = port_rule(FLOW_OUT, (uint16_t)(1000 + i), second ? 2 : 1);
+		set[i].rule.mask.family = second ? 0xff : 0;
+		set[i].rule.key.family = second ? 4 : 0;
+	}
+}
+
+/* A daemon of its own, which changes one set for the other and back until it is killed. */
+static void change_until_killed(struct flow_entry set[2][SET])
+{
+	for (unsigned i = 0;; i++)
+		if (bpf_flows_change(b, 1, set[i % 2], SET, set[!(i % 2)], SET, LENIENT, &e))
+			_exit(1);
+}
+
+/* A child that has not begun is not killed in the middle of anything. */
+static void wait_for_change(uint32_t gen)
+{
+	FLOW_HEADER h = {.table = NULL};
+
+	ck_ok(flow_header_open(b, 1, &h));
+	while (__atomic_load_n(&h.table->gen, __ATOMIC_RELAXED) == gen)
+		usleep(100);
+}
+
+static uint32_t gen_now(void)
+{
+	FLOW_HEADER h = {.table = NULL};
+
+	ck_ok(flow_header_open(b, 1, &h));
+	return h.table->gen;
+}
+
+static bool is_dirty(void)
+{
+	FLOW_HEADER h = {.table = NULL};
+
+	ck_ok(flow_header_open(b, 1, &h));
+	return h.table->dirty;
+}
+
+static int sum_slots(const struct flow_entry *r, void *arg)
+{
+	unsigned *slots = arg;
+
+	slots[r->slot]++;
+	return 0;
+}
+
+START_TEST(killed_at_any_instant)
+{
+	unsigned times = getenv("SLOW_BUILD") ? 30 : 150, whole[2] = {0, 0}, broken = 0;
+	struct flow_entry set[2][SET];
+	uint8_t f[UDP_BYTES];
+
+	seed("kills");
+	make_set(set[0], false);
+	make_set(set[1], true);
+	ck_ok(bpf_flows_add(b, &site, &e));
+	for (uint16_t i = 1; i < 3; i++)
+		ck_ok(bpf_flows_action_set(b, 1, i, &(struct flow_action){.class = {0, i}}, &e));
+	FD out = program(FLOW_TX);
+	for (unsigned i = 0; i < times || (!broken && i < 20 * times); i++) {
+		unsigned slots[3] = {0};
+		uint32_t gen;
+		pid_t child;
+
+		ck_ok(bpf_flows_change(b, 1, set[1], SET, set[0], SET, LENIENT, &e));
+		gen = gen_now();
+		child = fork();
+		ck_assert_int_ge(child, 0);
+		if (!child)
+			change_until_killed(set);
+		wait_for_change(gen);
+		usleep(roll(4000));
+		kill(child, SIGKILL);
+		ck_assert_int_eq(waitpid(child, NULL, 0), child);
+		broken += is_dirty();
+		/* By the programs alone, and by what the next daemon finds. */
+		uint32_t first = run_on(out, f, udp(f, V1, 1000), 0, 1).priority;
+
+		ck_assert(first == 0x7fd10001 || first == 0x7fd10002);
+		for (uint16_t k = 1; k < SET; k++)
+			ck_assert_uint_eq(run_on(out, f, udp(f, V1, 1000 + k), 0, 1).priority, first);
+		ck_ok(bpf_flows_rules(b, 1, sum_slots, slots, &e));
+		ck_assert_uint_eq(slots[first & 3], SET);
+		ck_assert_uint_eq(slots[1] + slots[2], SET);
+		for (uint16_t k = 0; k < SET; k++)
+			ck_assert_uint_eq(run_on(out, f, udp(f, V1, 1000 + k), 0, 1).priority, first);
+		whole[first & 1]++;
+	}
+	ck_assert_uint_gt(whole[0], 0);
+	ck_assert_uint_gt(whole[1], 0);
+	printf("# %u of %u kills or more were in the middle of a change\n", broken, times);
+	ck_assert_uint_gt(broken, 0);
 }
 END_TEST
 
@@ -513,12 +664,17 @@ START_TEST(a_frame_gets_its_class)
 END_TEST
 
 /* Through the ifb and its tree: classified there, and not once more at the VNIC; group frames only at it. */
-static void what_comes_in(void)
+static void stand_ready(void)
 {
 	ck_ok(bpf_hook_add(b, index_of("w1"), &e));
 	ck_ok(bpf_steer_add(b, index_of("w1"), V1, site.ifb, &e));
 	tree("vi1");
 	ck_ok(bpf_flows_add(b, &site, &e));
+}
+
+/* Five to a flow with a class, some to one without, to one that is blocked and to none. */
+static void it_comes(void)
+{
 	flow(53, 1, (struct flow_action){.class = {3, 0}});
 	flow(54, 2, (struct flow_action){.class = {0, 0}});
 	flow(55, 3, (struct flow_action){.blocked = true});
@@ -540,7 +696,24 @@ static void what_comes_in(void)
 
 START_TEST(what_comes_in_is_classified_once)
 {
-	what_comes_in();
+	stand_ready();
+	it_comes();
+}
+END_TEST
+
+/* The mark goes along to where the VNIC is. */
+START_TEST(what_comes_into_a_zone)
+{
+	FD home = open("/proc/self/ns/net", O_RDONLY), zone = -1;
+
+	stand_ready();
+	zone = give_away();
+	site.ifindex = index_of("v1");
+	ck_ok(bpf_vnic_add(b, 1, site.ifindex, &(struct prog){.rx = HOOK_PASS}, &e));
+	ck_ok(bpf_flows_add(b, &site, &e));
+	ck_assert(!setns(home, CLONE_NEWNET));
+	bpf_away(b, false);
+	it_comes();
 }
 END_TEST
 
@@ -549,7 +722,8 @@ START_TEST(what_comes_in_by_clsact)
 	ck_ok(bpf_vnic_del(b, 1, site.ifindex, &e));
 	bpf_force_clsact(true);
 	ck_ok(bpf_vnic_add(b, 1, site.ifindex, &(struct prog){.rx = HOOK_PASS}, &e));
-	what_comes_in();
+	stand_ready();
+	it_comes();
 }
 END_TEST
 
@@ -596,10 +770,13 @@ int main(void)
 		masks_are_limited,
 		maps_grow,
 		a_broken_change_is_put_right,
+		a_broken_growth_is_put_right,
+		killed_at_any_instant,
 		frames_are_marked,
 		segments_are_counted,
 		a_frame_gets_its_class,
 		what_comes_in_is_classified_once,
+		what_comes_into_a_zone,
 		what_comes_in_by_clsact,
 		tags_are_found_in_metadata,
 	};

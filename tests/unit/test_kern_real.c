@@ -330,12 +330,14 @@ START_TEST(drain)
 
 	open.tx.shape.rate = RATE_OPEN;
 	send_frames("vnic7", (struct mac){{2}}, 30);
-	ck_assert_uint_gt(
-		number("tc -s class show dev vnic7 | sed -n 's/.*backlog [^ ]* \\([0-9]*\\)p.*/\\1/p'"), 0);
+	ck_assert_uint_gt(number("tc -s class show dev vnic7 classid 7fd0:1 | sed -n 's/.*backlog [^ ]* "
+				 "\\([0-9]*\\)p.*/\\1/p'"),
+			  0);
 	ck_ok(act(&cur, &open, OP_CAP_SET, ON_LINK, true));
 	ACT(OP_DRAIN, ON_LINK, true);
-	ck_assert_uint_eq(
-		number("tc -s class show dev vnic7 | sed -n 's/.*backlog [^ ]* \\([0-9]*\\)p.*/\\1/p'"), 0);
+	ck_assert_uint_eq(number("tc -s class show dev vnic7 classid 7fd0:1 | sed -n 's/.*backlog [^ ]* "
+				 "\\([0-9]*\\)p.*/\\1/p'"),
+			  0);
 }
 END_TEST
 

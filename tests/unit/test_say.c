@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a dry run prints of each operation, word by word. That these words do it, tests/netns/dryrun.bats
  * shows. */
+#include "lib/model/flowset.h"
 #include "lib/model/say.h"
 
 #include <arpa/inet.h>
@@ -137,6 +138,35 @@ static const struct {
 	{OP_DRAIN, ON_IFB, 0, "# wait until class 7fd0:1 of vi3 has no backlog, 300 ms at most\n"},
 	{OP_DRAIN, ON_IFB, NO, "# wait until class 7fd0:1 of vi3 has no backlog, 2 ms at most\n"},
 	{OP_STEER_ADD, ON_IFB, 0, "# bpf: frames from eth0 to 02:08:20:01:02:03 go through vi3\n"},
+	{OP_BANDS_ADD, ON_IFB, 0,
+	 "tc class change dev vi3 parent 7fd0:ffff classid 7fd0:1 htb rate 1000000bit ceil 10000000bit burst "
+	 "5000 cburst 5000 quantum 1514 prio 1\n"
+	 "tc class add dev vi3 parent 7fd0:ffff classid 7fd0:2 htb rate 1000000bit ceil 10000000bit burst "
+	 "5000 cburst 5000 quantum 1514 prio 2\n"
+	 "tc class add dev vi3 parent 7fd0:ffff classid 7fd0:3 htb rate 1000000bit ceil 10000000bit burst "
+	 "5000 cburst 5000 quantum 1514 prio 1\n"
+	 "tc class add dev vi3 parent 7fd0:ffff classid 7fd0:4 htb rate 1000000bit ceil 10000000bit burst "
+	 "5000 cburst 5000 quantum 1514 prio 0\n"
+	 "# bpf: a filter on the root of vi3 leads a flow's frames to its class\n"},
+	{OP_BANDS_DEL, ON_LINK, 0,
+	 TC_A "class del dev vnic3 classid 7fd0:2\n" TC_A "class del dev vnic3 classid 7fd0:3\n" TC_A
+	      "class del dev vnic3 classid 7fd0:4\n" TC_A
+	      "class change dev vnic3 parent 7fd0:ffff classid 7fd0:1 htb rate 1000000000bit ceil "
+	      "1000000000bit burst 500000 cburst 500000 quantum 60000 prio 1\n"
+	      "# bpf: no filter on the root of vnic3 leads a flow's frames to its class\n"},
+	{OP_FLOWS_ADD, ON_LINK, 0, "# bpf: hooks of vnic3 tell its flows apart\n"},
+	{OP_FLOWS_SET, ON_LINK, 0,
+	 "tc class replace dev vi3 parent 7fd0:3 classid 7fd0:14 htb rate 8bit ceil 5000000bit burst 1 "
+	 "cburst "
+	 "3028 quantum 1514 prio 1\n"
+	 "tc qdisc replace dev vi3 parent 7fd0:14 tbf rate 400000000000bit burst 3028 limit 31250\n" TC_A
+	 "class replace dev vnic3 parent 7fd0:4 classid 7fd0:18 htb rate 8bit ceil 300000000bit burst 1 "
+	 "cburst 150000 quantum 60000 prio 0\n" TC_A
+	 "qdisc replace dev vnic3 parent 7fd0:18 fq_codel memory_limit 150000 target 5000us interval "
+	 "100000us drop_batch 1 flows 128\n"
+	 "# bpf: flows of vnic3: 2, by 3 rules\n"},
+	{OP_FLOWS_DEL, ON_LINK, 0,
+	 "# bpf: hooks of vnic3 do not tell flows apart, and the flows' classes go\n"},
 	{OP_STEER_DEL, ON_IFB, 0, "# bpf: frames from eth0 to 02:08:20:01:02:03 no longer go through vi3\n"},
 	{OP_HOOK_ADD, ON_PARENT, 0, "# bpf: steering program on the ingress of eth0\n"},
 	{OP_HOOK_DEL, ON_PARENT, 0, "# bpf: no steering program on the ingress of eth0\n"},
@@ -187,6 +217,24 @@ static void iso_of(struct iso_set *want, struct iso_set *have)
 			have->routes[have->route_count++] = all.routes[i];
 }
 
+static struct flow_class flow_classes[] = {
+	{.dir = FLOW_IN,
+	 .slot = 1,
+	 .priority = FLOW_MEDIUM,
+	 .shape = {.rate = 5000000,
+		   .burst = 3028,
+		   .quantum = 1514,
+		   .limit = 31250,
+		   .segment = true,
+		   .seg_burst = 3028}},
+	{.dir = FLOW_OUT,
+	 .slot = 2,
+	 .priority = FLOW_HIGH,
+	 .shape = {.rate = 300000000, .burst = 150000, .quantum = 60000, .limit = 150000}},
+};
+static const struct flow_set flows = {
+	.classes = flow_classes, .classes_count = 2, .acts_count = 2, .entries_count = 3};
+
 static struct op op_of(size_t i)
 {
 	unsigned how = rows[i].how;
@@ -203,6 +251,7 @@ static struct op op_of(size_t i)
 	if (op.kind == OP_LINK_MOVE)
 		snprintf(op.to.port.zone, sizeof(op.to.port.zone), how & NO ? "" : "b");
 	op.from.tx.shape.segment ^= (how & KIND) != 0;
+	op.to.flow_set = &flows;
 	return op;
 }
 
