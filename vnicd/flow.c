@@ -2,6 +2,8 @@
 /* Flows in the daemon's memory: by name, and by link what each matches. Carries nothing out. */
 #include "vnicd/flow.h"
 
+#include "vnicd/flowroom.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,6 +75,7 @@ void flow_put_in(struct daemon *d, struct flow *f)
 	HASH_ADD_KEYPTR(hh_name, d->flows, f->s.name, strlen(f->s.name), f);
 	HASH_ADD_KEYPTR(hh_text, f->link->flow_texts, f->s.text, strlen(f->s.text), f);
 	insert(f->link, f);
+	flow_room_take(f);
 }
 
 void flow_take_out(struct daemon *d, struct flow *f)
@@ -80,6 +83,7 @@ void flow_take_out(struct daemon *d, struct flow *f)
 	HASH_DELETE(hh_name, d->flows, f);
 	HASH_DELETE(hh_text, f->link->flow_texts, f);
 	DL_DELETE(f->link->flows, f);
+	flow_room_give(f);
 }
 
 void flows_drop(struct daemon *d, struct vlink *v)
@@ -91,6 +95,7 @@ void flows_drop(struct daemon *d, struct vlink *v)
 		flow_take_out(d, f);
 		flow_free(f);
 	}
+	flow_room_free(v);
 }
 
 void flows_hand_over(struct vlink *v)
@@ -99,27 +104,6 @@ void flows_hand_over(struct vlink *v)
 
 	DL_FOREACH (v->flows, f)
 		f->link = v;
-}
-
-/* A slot that another flow had before comes last, so that nothing late is taken for the new one's. */
-uint32_t flows_free_slot(struct vlink *v)
-{
-	uint8_t *taken = calloc(FLOW_SLOTS, 1);
-	uint32_t slot = 0;
-	struct flow *f;
-
-	if (!taken)
-		return 0;
-	if (v->last_slot + 1 < FLOW_SLOTS) {
-		free(taken);
-		return ++v->last_slot;
-	}
-	DL_FOREACH (v->flows, f)
-		taken[f->s.slot] = 1;
-	for (uint32_t i = 1; i < FLOW_SLOTS && !slot; i++)
-		slot = taken[i] ? 0 : i;
-	free(taken);
-	return slot;
 }
 
 struct flow_want flow_wants(const struct flow *f, uint64_t link_cap)
@@ -168,6 +152,20 @@ static int load_prop(const char *key, const char *value, const char *boot, void 
 	return r;
 }
 
+/* f->link is known by s. */
+static int load_match(struct flow *f, struct err *e)
+{
+	if (!f->link)
+		return err_sys(e, -EUCLEAN, f->s.name, "its link is not in state.db");
+	if (!f->s.slot || f->s.slot >= FLOW_SLOTS)
+		return err_sys(e, -EUCLEAN, f->s.name, "its slot in state.db is %u, the last is %u",
+			       f->s.slot, FLOW_SLOTS - 1);
+	if (flow_room_open(f->link) < 0)
+		return err_nomem(e);
+	flow_room_used(f->link, f->s.slot);
+	return flow_match_parse(f->s.text, &f->match, e);
+}
+
 static int load_flow(const struct store_flow *s, void *arg)
 {
 	struct load *l = arg;
@@ -178,15 +176,12 @@ static int load_flow(const struct store_flow *s, void *arg)
 		return err_nomem(l->e);
 	l->f->s = *s;
 	l->f->link = vlink_by_n(l->d, s->n);
-	r = l->f->link ? flow_match_parse(s->text, &l->f->match, l->e)
-		       : err_sys(l->e, -EUCLEAN, s->name, "its link is not in state.db");
+	r = load_match(l->f, l->e);
 	if (r < 0) {
 		flow_free(l->f);
 		return r;
 	}
 	flow_put_in(l->d, l->f);
-	if (s->slot > l->f->link->last_slot)
-		l->f->link->last_slot = s->slot;
 	r = store_flow_props(l->d->store, s->id, load_prop, l, l->e);
 	return r < 0 ? r : store_flow_counters_get(l->d->store, s->id, l->f->counters, l->e);
 }

@@ -19,7 +19,7 @@ struct flow {
 	struct flow_props kept; /* of them, what outlives this boot */
 	struct counter counters[FLOW_CTR_COUNT];
 	struct vlink *link;
-	bool staged;              /* it came or changed in the request under way */
+	unsigned staged;          /* its edit in the request under way, counted from 1 */
 	struct flow *prev, *next; /* in link->flows */
 	UT_hash_handle hh_name;   /* in d->flows */
 	UT_hash_handle hh_text;   /* in link->flow_texts: what it matches */
@@ -31,11 +31,9 @@ struct flow *flow_new(void);
 struct flow *flow_copy(const struct flow *f); /* not in any table; NULL without memory */
 struct flow *flow_free(struct flow *f);
 struct flow *flow_find(const struct daemon *d, const char *name);
-/* f->link is set. flow_take_out() does not free. */
+/* f->link is set, and its room open (flowroom.h). flow_take_out() does not free. */
 void flow_put_in(struct daemon *d, struct flow *f);
 void flow_take_out(struct daemon *d, struct flow *f);
-/* A slot that no flow of v has, or 0 when there is none left. */
-uint32_t flows_free_slot(struct vlink *v);
 /* The flow of v that matches what text, canonical, says; NULL for none. */
 struct flow *flow_by_text(const struct vlink *v, const char *text);
 /* v goes for good: its flows are freed. */

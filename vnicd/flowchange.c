@@ -7,14 +7,13 @@
 
 #include "lib/base/nearest.h"
 #include "vnicd/dryrun.h"
-#include "vnicd/flowshow.h"
-#include "vnicd/flowwant.h"
+#include "vnicd/flownote.h"
+#include "vnicd/flowroom.h"
 #include "vnicd/request.h"
 #include "vnicd/session.h"
 #include "vnicd/unknown.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,19 +38,6 @@ static bool temporary(const json_t *params)
 	return json_is_true(json_object_get(params, "temporary"));
 }
 
-static void note(struct work *w, const char *level, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-static void note(struct work *w, const char *level, const char *fmt, ...)
-{
-	char text[600];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	json_array_append_new(w->notes, json_pack("{s:s, s:s}", "level", level, "text", text));
-}
-
 /* Staging. */
 
 static int push(struct work *w, struct flow *old, struct flow *new, struct err *e)
@@ -67,7 +53,7 @@ static int push(struct work *w, struct flow *old, struct flow *new, struct err *
 	}
 	w->edits[w->count++] = (struct flow_edit){.old = old, .new = new};
 	if (new)
-		new->staged = true;
+		new->staged = (unsigned)w->count;
 	return 0;
 }
 
@@ -84,18 +70,40 @@ static void unstage(struct work *w)
 	}
 }
 
-/* One flow may be touched only once in a batch: what is done to it is done in one step. */
-static int check_once(const struct flow *f, struct err *e)
+/* What was made and deleted again in one batch is no change. */
+static void drop_nothings(struct work *w)
 {
-	return f->staged ? err_user(e, -EBUSY, f->s.name,
-				    "it is changed twice in this batch: put the second change into another "
-				    "command")
-			 : 0;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < w->count; i++)
+		if (w->edits[i].old || w->edits[i].new)
+			w->edits[kept++] = w->edits[i];
+	w->count = kept;
+}
+
+/* new, NULL for none, comes in the place of f, which may have come in this batch itself. Takes over new. */
+static int replace(struct work *w, struct flow *f, struct flow *new, struct err *e)
+{
+	struct flow_edit *edit = f->staged ? &w->edits[f->staged - 1] : NULL;
+	int r = edit ? 0 : push(w, f, new, e);
+
+	if (r < 0) {
+		flow_free(new);
+		return r;
+	}
+	flow_take_out(w->d, f);
+	if (new)
+		flow_put_in(w->d, new);
+	if (edit) {
+		flow_free(f);
+		edit->new = new;
+	}
+	return 0;
 }
 
 /* Checking. */
 
-static int find_link(struct daemon *d, const char *name, struct vlink **ret, struct err *e)
+int flow_link(const struct daemon *d, const char *name, struct vlink **ret, struct err *e)
 {
 	struct vlink *v = vlink_find(d, name);
 
@@ -164,65 +172,6 @@ int flow_read_match(const json_t *attributes, struct flow_match *ret, struct err
 	return r;
 }
 
-/* Masks that a link's flows use in a direction. */
-struct masks {
-	struct flow_key mask[FLOW_MASKS_MAX + 1];
-	size_t count;
-};
-
-static void take_mask(struct masks *m, const struct flow_key *mask)
-{
-	for (size_t i = m->count; i-- > 0;)
-		if (!memcmp(&m->mask[i], mask, sizeof(*mask)))
-			return;
-	if (m->count <= FLOW_MASKS_MAX)
-		m->mask[m->count++] = *mask;
-}
-
-static void take_masks(struct masks *m, const struct flow *f, enum flow_dir dir)
-{
-	struct flow_rule rules[FLOW_RULES_MAX];
-	size_t count = f->match.dir[dir] ? flow_rules(&f->match, rules) : 0;
-
-	for (size_t i = 0; i < count; i++)
-		take_mask(m, &rules[i].mask);
-}
-
-static int check_masks(const struct vlink *v, enum flow_dir dir, struct err *e)
-{
-	struct masks m = {.count = 0};
-	char shape[128];
-	const struct flow *f;
-
-	DL_FOREACH (v->flows, f)
-		take_masks(&m, f, dir);
-	if (m.count <= FLOW_MASKS_MAX)
-		return 0;
-	return err_user(e, -E2BIG, v->s.name,
-			"its flows look at packets in %u ways %s already, which is the most (the last: %s): "
-			"use attributes, prefixes or port ranges of the same sizes",
-			FLOW_MASKS_MAX, dir == FLOW_IN ? "coming in" : "going out",
-			flow_mask_str(&m.mask[FLOW_MASKS_MAX], shape, sizeof(shape)));
-}
-
-/* Of all links that get new flows, once. */
-static int check_all_masks(const struct work *w, struct err *e)
-{
-	const struct vlink *last = NULL;
-	int r = 0;
-
-	for (size_t i = 0; i < w->count && r == 0; i++) {
-		const struct flow *f = w->edits[i].new;
-
-		if (!f || w->edits[i].old || f->link == last)
-			continue;
-		last = f->link;
-		r = check_masks(last, FLOW_IN, e);
-		r = r < 0 ? r : check_masks(last, FLOW_OUT, e);
-	}
-	return r;
-}
-
 /* Properties. */
 
 static int set_values(struct flow *f, struct flow_props *p, const json_t *list, struct err *e)
@@ -281,23 +230,6 @@ static int edit_props(struct flow *f, const json_t *list, bool temp, edit_fn *fn
 	return r < 0 || (temp && !f->s.temp) ? r : fn(f, &f->kept, list, e);
 }
 
-/* What its user should know of a new or changed flow. */
-static void note_about(struct work *w, const struct flow *f)
-{
-	const struct flow *other;
-	struct flow_order own = flow_order(&f->match, flow_prop_rank(&f->props), f->s.id);
-
-	DL_FOREACH (f->link->flows, other) {
-		struct flow_order o = flow_order(&other->match, flow_prop_rank(&other->props), other->s.id);
-
-		if (other == f || flow_order_cmp(&o, &own) > 0 || !flow_covers(&other->match, &f->match))
-			continue;
-		note(w, "warning", "%s: %s comes first and takes all of its packets", f->s.name,
-		     other->s.name);
-		return;
-	}
-}
-
 /* Requests, each staged. */
 
 static int check_new(struct daemon *d, const char *name, const struct vlink *v, bool temp, struct err *e)
@@ -322,7 +254,7 @@ static int build_new(struct daemon *d, const json_t *params, struct flow *f, str
 {
 	const char *name = text_of(params, "name"), *link = text_of(params, "link");
 	struct flow *same;
-	int r = link ? find_link(d, link, &f->link, e) : err_user(e, -EINVAL, "link", "a flow needs a link");
+	int r = link ? flow_link(d, link, &f->link, e) : err_user(e, -EINVAL, "link", "a flow needs a link");
 
 	if (r == 0)
 		r = check_new(d, name, f->link, temporary(params), e);
@@ -344,10 +276,14 @@ static int build_new(struct daemon *d, const json_t *params, struct flow *f, str
 /* A number and a slot, which rules and counters carry before the row is there. */
 static int number(struct work *w, struct flow *f, struct err *e)
 {
-	f->s.slot = flows_free_slot(f->link);
+	int r = flow_room_open(f->link) < 0 ? err_nomem(e) : flow_room_check(f, e);
+
+	if (r < 0)
+		return r;
+	f->s.slot = flow_room_slot(f->link);
 	if (!f->s.slot)
-		return err_user(e, -ENOSPC, f->link->s.name, "it has %u flows, which is the most",
-				FLOW_SLOTS - 1);
+		return err_user(e, -ENOSPC, f->link->s.name,
+				"it has %u flows, which is the most: delete some first", FLOW_SLOTS - 1);
 	return store_flow_put(w->d->store, &f->s, e);
 }
 
@@ -368,21 +304,19 @@ static int stage_create(struct work *w, const json_t *params, struct err *e)
 	return 0;
 }
 
+/* Its row goes at once: its name is free for the next command. */
 static int stage_delete_one(struct work *w, struct flow *f, struct err *e)
 {
-	int r = check_once(f, e);
+	int r = store_flow_del(w->d->store, f->s.id, e);
 
-	r = r < 0 ? r : push(w, f, NULL, e);
-	if (r == 0)
-		flow_take_out(w->d, f);
-	return r;
+	return r < 0 ? r : replace(w, f, NULL, e);
 }
 
 static int stage_delete_all(struct work *w, const char *link, struct err *e)
 {
 	struct flow *f, *next;
 	struct vlink *v;
-	int r = find_link(w->d, link, &v, e);
+	int r = flow_link(w->d, link, &v, e);
 
 	if (r < 0)
 		return r;
@@ -421,21 +355,16 @@ static int stage_props(struct work *w, const json_t *params, edit_fn *fn, struct
 	int r = name ? flow_known(w->d, name, text_of(params, "link"), &old, e)
 		     : err_user(e, -EINVAL, "flow", "name the flow");
 
-	r = r < 0 ? r : check_once(old, e);
 	if (r == 0 && old->s.temp && !temporary(params))
 		r = err_user(e, -EINVAL, name, "it is temporary, and so are its properties: use -t");
 	if (r < 0)
 		return r;
 	new = flow_copy(old);
 	r = new ? edit_props(new, json_object_get(params, "props"), temporary(params), fn, e) : err_nomem(e);
-	r = r < 0 ? r : push(w, old, new, e);
-	if (r < 0) {
-		flow_free(new);
-		return r;
-	}
-	flow_take_out(w->d, old);
-	flow_put_in(w->d, new);
-	return 0;
+	if (r == 0)
+		return replace(w, old, new, e);
+	flow_free(new);
+	return r;
 }
 
 static int stage_set(struct work *w, const json_t *params, struct err *e)
@@ -474,28 +403,26 @@ bool flowchange_is(const char *method)
 	return false;
 }
 
-/* NOTES_MOST flows at most are looked at for what their users should know. */
+/* So many flows at most are looked at for what their users should know: among thousands that takes long. */
 #define NOTES_MOST 100
 
 static void note_all(struct work *w)
 {
 	for (size_t i = 0; i < w->count && w->count <= NOTES_MOST; i++)
 		if (w->edits[i].new)
-			note_about(w, w->edits[i].new);
+			flow_note(w->edits[i].new, w->edits[i].old, w->notes);
 }
 
 /* staged: what r says of it. The store's transaction is under way. */
 static int carry_out(struct work *w, int staged, struct err *e)
 {
-	int r = staged < 0 ? staged : check_all_masks(w, e);
-
-	if (r == 0)
+	if (staged == 0)
 		note_all(w);
-	if (r == 0 && w->count)
+	if (staged == 0 && w->count)
 		return reconcile_flows(w->d, w->edits, w->count, e);
 	if (!w->d->dry)
 		store_rollback(w->d->store);
-	return r;
+	return staged;
 }
 
 static int run(struct work *w, int (*fn)(struct work *w, const json_t *params, struct err *e),
@@ -505,12 +432,14 @@ static int run(struct work *w, int (*fn)(struct work *w, const json_t *params, s
 
 	if (r < 0)
 		return r;
-	r = carry_out(w, fn(w, params, e), e);
+	r = fn(w, params, e);
+	drop_nothings(w);
+	r = carry_out(w, r, e);
 	if (r < 0 || w->d->dry)
 		unstage(w);
 	for (size_t i = 0; i < w->count; i++)
 		if (w->edits[i].new)
-			w->edits[i].new->staged = false;
+			w->edits[i].new->staged = 0;
 	return r;
 }
 

@@ -7,7 +7,6 @@
 #include "vnicd/observe.h"
 #include "vnicd/sampler.h"
 #include "vnicd/session.h"
-#include "vnicd/unknown.h"
 #include "vnicd/want.h"
 
 #include <stdlib.h>
@@ -177,13 +176,18 @@ void flowshow_stats(struct daemon *d, struct call *c)
 	json_t *params = call_params(c), *names = json_object_get(params, "names"), *one;
 	const char *link = json_string_value(json_object_get(params, "link"));
 	struct err e = {0};
+	struct vlink *v;
 	struct flow *f;
 	size_t i;
-	int r = link && *link && !vlink_find(d, link) ? unknown_link(d, UNKNOWN_VNIC, link, &e) : 0;
+	int r = 0;
+
+	link = link && *link ? link : NULL;
+	if (link)
+		r = flow_link(d, link, &v, &e);
 
 	json_array_foreach (names, i, one)
 		if (r == 0)
-			r = flow_known(d, json_is_string(one) ? json_string_value(one) : "", NULL, &f, &e);
+			r = flow_known(d, json_is_string(one) ? json_string_value(one) : "", link, &f, &e);
 	if (r < 0)
 		call_fail(c, &e);
 	else

@@ -6,7 +6,6 @@
 #include "vnicd/flowwant.h"
 #include "vnicd/observe.h"
 #include "vnicd/session.h"
-#include "vnicd/unknown.h"
 #include "vnicd/want.h"
 
 #include <errno.h>
@@ -39,12 +38,13 @@ static int read_asked(struct daemon *d, const json_t *params, const char *key, s
 	*ret = (struct asked){.d = d,
 			      .name = text_of(params, key),
 			      .persistent = json_is_true(json_object_get(params, "persistent"))};
-	if (link) {
-		ret->link = vlink_find(d, link);
-		r = ret->link ? 0 : unknown_link(d, UNKNOWN_VNIC, link, e);
-	}
+	if (link)
+		r = flow_link(d, link, &ret->link, e);
 	if (r == 0 && ret->name)
 		r = flow_known(d, ret->name, link, &f, e);
+	if (r == 0 && ret->name && ret->persistent && f->s.temp)
+		r = err_user(e, -ENOENT, ret->name,
+			     "it is temporary, and nothing of it is stored for good: leave -P out");
 	return r;
 }
 
@@ -299,13 +299,14 @@ static json_t *match_rows(const struct vlink *v, const struct candidate *all, si
 void flowshow_match(struct daemon *d, struct call *c)
 {
 	const char *link = text_of(call_params(c), "link");
-	struct vlink *v = link ? vlink_find(d, link) : NULL;
+	struct vlink *v = NULL;
 	struct candidate *all = NULL;
 	struct flow_match m;
 	struct err e = {0};
-	int r = v ? flow_read_match(json_object_get(call_params(c), "attributes"), &m, &e)
-		  : unknown_link(d, UNKNOWN_VNIC, link ? link : "", &e);
+	int r = link ? flow_link(d, link, &v, &e) : err_user(&e, -EINVAL, "link", "name the link");
 
+	if (r == 0)
+		r = flow_read_match(json_object_get(call_params(c), "attributes"), &m, &e);
 	if (r == 0) {
 		all = calloc(HASH_CNT(hh_name, d->flows) + 1, sizeof(*all));
 		r = all ? 0 : err_nomem(&e);

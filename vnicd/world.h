@@ -15,6 +15,7 @@
 
 struct dryrun;
 struct flow;
+struct flow_room;
 struct kernel;
 struct places;
 struct stream;
@@ -44,7 +45,7 @@ struct vlink {
 	struct flow *flows;       /* of it, the oldest first */
 	struct flow *flow_texts;  /* by what they match */
 	struct counter rest[FLOW_CTR_COUNT]; /* what no flow of it takes, since the daemon began */
-	uint32_t last_slot;                  /* the greatest that a flow of it ever had */
+	struct flow_room *room;              /* see flowroom.h; NULL: it never had a flow */
 	struct flow_set *flow_set;           /* want_flows() fills it; its own */
 	bool moved; /* somebody moved it: it is in place, not where its zone property says */
 	char place[ZONE_MAX];

@@ -96,15 +96,18 @@ static int add_flows(struct flow_set *to, const struct flow_set *from, const str
 	int r = 0;
 
 	for (size_t i = 0; i < from->entries_count && r == 0; i++)
-		if (!bsearch(&from->entries[i], but->entries, but->entries_count, sizeof(*but->entries),
+		if (!but->entries_count ||
+		    !bsearch(&from->entries[i], but->entries, but->entries_count, sizeof(*but->entries),
 			     (int (*)(const void *, const void *))flow_entry_cmp))
 			r = flow_set_entry(to, &from->entries[i]);
 	for (size_t i = 0; i < from->acts_count && r == 0; i++)
-		if (!bsearch(&from->acts[i], but->acts, but->acts_count, sizeof(*but->acts),
+		if (!but->acts_count ||
+		    !bsearch(&from->acts[i], but->acts, but->acts_count, sizeof(*but->acts),
 			     (int (*)(const void *, const void *))flow_act_cmp))
 			r = flow_set_act(to, &from->acts[i]);
 	for (size_t i = 0; i < from->classes_count && r == 0; i++)
-		if (!bsearch(&from->classes[i], but->classes, but->classes_count, sizeof(*but->classes),
+		if (!but->classes_count ||
+		    !bsearch(&from->classes[i], but->classes, but->classes_count, sizeof(*but->classes),
 			     (int (*)(const void *, const void *))flow_class_cmp))
 			r = flow_set_class(to, &from->classes[i]);
 	memcpy(to->strict, from->strict, sizeof(to->strict));

@@ -66,9 +66,10 @@ struct look {
 
 static const struct flow_class *find_class(const struct flow_set *set, const struct flow_class *like)
 {
-	return set ? bsearch(like, set->classes, set->classes_count, sizeof(*set->classes),
-			     (int (*)(const void *, const void *))flow_class_cmp)
-		   : NULL;
+	return set && set->classes_count
+		       ? bsearch(like, set->classes, set->classes_count, sizeof(*set->classes),
+				 (int (*)(const void *, const void *))flow_class_cmp)
+		       : NULL;
 }
 
 /* What is as wanted as far as the kernel tells has the wanted shape; anything else one that nobody wants. */

@@ -187,12 +187,19 @@ static void keep_winners(struct flow_set *set)
 	set->entries_count = kept;
 }
 
+/* An empty array may be NULL, which qsort(3) does not take. */
+static void sort(void *array, size_t count, size_t size, int (*cmp)(const void *a, const void *b))
+{
+	if (count)
+		qsort(array, count, size, cmp);
+}
+
 void flow_set_sort(struct flow_set *set)
 {
-	qsort(set->entries, set->entries_count, sizeof(*set->entries), by_entry_and_order);
+	sort(set->entries, set->entries_count, sizeof(*set->entries), by_entry_and_order);
 	keep_winners(set);
-	qsort(set->acts, set->acts_count, sizeof(*set->acts), by_act);
-	qsort(set->classes, set->classes_count, sizeof(*set->classes), by_class);
+	sort(set->acts, set->acts_count, sizeof(*set->acts), by_act);
+	sort(set->classes, set->classes_count, sizeof(*set->classes), by_class);
 }
 
 bool flow_entry_equal(const struct flow_entry *a, const struct flow_entry *b)

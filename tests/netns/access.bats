@@ -157,7 +157,7 @@ answer() {
 	while read -r method; do
 		count=$((count + 1))
 		case $method in
-		MatchFlow) matches 'no such VNIC' "$(answer "$method")" ;;
+		MatchFlow) matches 'name the link' "$(answer "$method")" ;;
 		Show*) matches '^\{"parameters":' "$(answer "$method")" ;;
 		*) is '{"error":"org.vnicd.PermissionDenied","parameters":{}}' "$(answer "$method")" "$method" ;;
 		esac

@@ -457,6 +457,116 @@ static const char version_1[] =
 	"INSERT INTO prop VALUES (41, 'mtu', '', '1400');"
 	"INSERT INTO counter VALUES (41, 'ipackets', 7, 5)";
 
+static struct store_flow flow(uint32_t n, uint32_t slot, const char *name, const char *text, bool temp)
+{
+	struct store_flow f = {.n = n, .slot = slot, .temp = temp};
+
+	snprintf(f.name, sizeof(f.name), "%s", name);
+	snprintf(f.text, sizeof(f.text), "%s", text);
+	return f;
+}
+
+static int see_flow(const struct store_flow *f, void *arg)
+{
+	struct seen *seen = arg;
+	size_t len = strlen(seen->text);
+
+	snprintf(seen->text + len, sizeof(seen->text) - len, "%s:%u:%u:%s%s ", f->name, f->n, f->slot,
+		 f->text, f->temp ? "!" : "");
+	return 0;
+}
+
+static struct seen flows(void)
+{
+	struct seen seen = {0};
+
+	OK(store_flows(s, see_flow, &seen, &e));
+	return seen;
+}
+
+static struct seen flow_props(uint32_t id)
+{
+	struct seen seen = {0};
+
+	OK(store_flow_props(s, id, see_prop, &seen, &e));
+	return seen;
+}
+
+START_TEST(flows_survive_reopen)
+{
+	struct counter c[FLOW_CTR_COUNT] = {[FLOW_CTR_IPACKETS] = {.base = 7, .last = 5},
+					    [FLOW_CTR_CLASS_ODROPS] = {.base = UINT64_MAX, .last = 1}};
+	struct counter read[FLOW_CTR_COUNT];
+	struct store_flow f = flow(add("vnic1", 0), 3, "web", "transport=tcp,local_port=80", false);
+	struct store_flow other = flow(f.n, 1, "dns", "transport=udp", false);
+
+	OK(store_flow_put(s, &f, &e));
+	OK(store_flow_put(s, &other, &e));
+	ck_assert_uint_gt(other.id, f.id);
+	OK(store_flow_prop_put(s, f.id, "maxbw", "10M", "", &e));
+	OK(store_flow_counters_put(s, f.id, c, &e));
+	f.slot = 9;
+	OK(store_flow_put(s, &f, &e));
+	reopen();
+	ck_assert_str_eq(flows().text, "web:1:9:transport=tcp,local_port=80 dns:1:1:transport=udp ");
+	ck_assert_str_eq(flow_props(f.id).text, "maxbw=10M ");
+	ck_assert_str_eq(flow_props(other.id).text, "");
+	OK(store_flow_counters_get(s, f.id, read, &e));
+	ck_assert_int_eq(memcmp(read, c, sizeof(c)), 0);
+}
+END_TEST
+
+/* A name is one flow's on the whole machine, a slot on its link; a number is nobody's again. */
+START_TEST(flows_are_unique)
+{
+	uint32_t one = add("vnic1", 0), two = add("vnic2", 0), id;
+	struct store_flow f = flow(one, 1, "web", "transport=tcp", false);
+	struct store_flow name = flow(two, 1, "web", "transport=udp", false);
+	struct store_flow slot = flow(one, 1, "dns", "transport=udp", false);
+
+	OK(store_flow_put(s, &f, &e));
+	ck_assert_int_lt(store_flow_put(s, &name, &e), 0);
+	ck_assert_int_lt(store_flow_put(s, &slot, &e), 0);
+	slot.n = two;
+	OK(store_flow_put(s, &slot, &e));
+	id = slot.id;
+	OK(store_flow_del(s, id, &e));
+	OK(store_flow_del(s, f.id, &e));
+	OK(store_flow_put(s, &name, &e));
+	ck_assert_uint_gt(name.id, id);
+	ck_assert_str_eq(flows().text, "web:2:1:transport=udp ");
+}
+END_TEST
+
+START_TEST(flow_lifetimes)
+{
+	uint32_t n = add("vnic1", 0);
+	struct store_flow kept = flow(n, 1, "web", "transport=tcp", false);
+	struct store_flow temp = flow(n, 2, "dns", "transport=udp", true);
+
+	OK(store_flow_put(s, &kept, &e));
+	OK(store_flow_put(s, &temp, &e));
+	OK(store_flow_prop_put(s, kept.id, "maxbw", "1M", "", &e));
+	OK(store_flow_prop_put(s, kept.id, "maxbw", "2M", store_boot(s), &e));
+	OK(store_flow_prop_put(s, kept.id, "rank", "3", store_boot(s), &e));
+	reopen();
+	ck_assert_str_eq(flows().text, "web:1:1:transport=tcp dns:1:2:transport=udp! ");
+	ck_assert_str_eq(flow_props(kept.id).text, "maxbw=1M maxbw=2M! rank=3! ");
+	/* A value for good ends the temporary one. */
+	OK(store_flow_prop_put(s, kept.id, "rank", "4", "", &e));
+	ck_assert_str_eq(flow_props(kept.id).text, "maxbw=1M maxbw=2M! rank=4 ");
+	s = store_close(s);
+	edit("UPDATE flow SET boot = 'before' WHERE boot <> ''; UPDATE flowprop SET boot = 'before' WHERE "
+	     "boot <> ''");
+	OK(store_open(dir, &s, &e));
+	ck_assert_str_eq(flows().text, "web:1:1:transport=tcp ");
+	ck_assert_str_eq(flow_props(kept.id).text, "maxbw=1M rank=4 ");
+	OK(store_link_del(s, n, &e));
+	ck_assert_str_eq(flows().text, "");
+	ck_assert_str_eq(flow_props(kept.id).text, "");
+}
+END_TEST
+
 START_TEST(version_1_is_taken_over)
 {
 	char path[128];
@@ -589,6 +699,9 @@ int main(void)
 	tcase_add_test(t, property_lifetimes);
 	tcase_add_test(t, link_lifetimes);
 	tcase_add_test(t, version_1_is_taken_over);
+	tcase_add_test(t, flows_survive_reopen);
+	tcase_add_test(t, flows_are_unique);
+	tcase_add_test(t, flow_lifetimes);
 	tcase_add_test(t, intents);
 	tcase_add_test(t, places);
 	tcase_add_test(t, killed_in_a_transaction);
