@@ -37,7 +37,7 @@ from() {
 index() { in_ns "$1" ip -j link show "$2" | jq '.[0].ifindex'; }
 kept() { [[ $(sqlite3 -readonly "$VT_DIR/state/state.db" "SELECT count(*) FROM place JOIN link USING (n) WHERE name = '$1' AND ifindex = $2") == 1 ]]; }
 macvlans() { in_ns "$1" ip -j -d link show type macvlan | jq length; }
-rate() { in_ns "$1" tc class show dev "$2" | sed -n 's/.*htb.* rate \([^ ]*\) .*/\1/p'; }
+rate() { in_ns "$1" tc class show dev "$2" | sed -n 's/.*htb 7fd0:1 .* rate \([^ ]*\) .*/\1/p'; }
 
 # robbed_and_known NS PROPERTIES WHAT...: robbed while the daemon is away, it is the same link afterwards, whole
 robbed_and_known() {

@@ -25,7 +25,7 @@ where() {
 	done
 }
 reach() { in_ns p ping -q -c 3 -i 0.01 -W 2 10.99.0.9; }
-htb() { in_ns "$1" tc class show dev "$2" | sed -n 's/.*htb.* rate \([^ ]*\) .*/\1/p'; }
+htb() { in_ns "$1" tc class show dev "$2" | sed -n 's/.*htb 7fd0:1 .* rate \([^ ]*\) .*/\1/p'; }
 
 @test "zone= at birth: straight into the namespace, up, its caps standing before it is up" {
 	: >"$VT_DIR/log"
