@@ -6,6 +6,7 @@
 #include "vnicd/flowchange.h"
 
 #include "lib/base/nearest.h"
+#include "vnicd/change_build.h"
 #include "vnicd/dryrun.h"
 #include "vnicd/flownote.h"
 #include "vnicd/flowroom.h"
@@ -25,13 +26,6 @@ struct work {
 	size_t count, room;
 	json_t *notes;
 };
-
-static const char *text_of(const json_t *params, const char *key)
-{
-	const char *text = json_string_value(json_object_get(params, key));
-
-	return text && *text ? text : NULL;
-}
 
 static bool temporary(const json_t *params)
 {
@@ -220,10 +214,10 @@ static int reset_values(struct flow *f, struct flow_props *p, const json_t *list
 	return 0;
 }
 
-typedef int edit_fn(struct flow *f, struct flow_props *p, const json_t *list, struct err *e);
+typedef int flow_edit_fn(struct flow *f, struct flow_props *p, const json_t *list, struct err *e);
 
 /* temp: until the next boot. */
-static int edit_props(struct flow *f, const json_t *list, bool temp, edit_fn *fn, struct err *e)
+static int edit_props(struct flow *f, const json_t *list, bool temp, flow_edit_fn *fn, struct err *e)
 {
 	int r = fn(f, &f->props, list, e);
 
@@ -252,7 +246,7 @@ static int check_new(struct daemon *d, const char *name, const struct vlink *v, 
 
 static int build_new(struct daemon *d, const json_t *params, struct flow *f, struct err *e)
 {
-	const char *name = text_of(params, "name"), *link = text_of(params, "link");
+	const char *name = change_text(params, "name"), *link = change_text(params, "link");
 	struct flow *same;
 	int r = link ? flow_link(d, link, &f->link, e) : err_user(e, -EINVAL, "link", "a flow needs a link");
 
@@ -329,7 +323,7 @@ static int stage_delete_all(struct work *w, const char *link, struct err *e)
 static int stage_delete(struct work *w, const json_t *params, struct err *e)
 {
 	const json_t *names = json_object_get(params, "names");
-	const char *link = text_of(params, "link");
+	const char *link = change_text(params, "link");
 	struct flow *f;
 	json_t *name;
 	size_t i;
@@ -348,11 +342,11 @@ static int stage_delete(struct work *w, const json_t *params, struct err *e)
 	return 0;
 }
 
-static int stage_props(struct work *w, const json_t *params, edit_fn *fn, struct err *e)
+static int stage_props(struct work *w, const json_t *params, flow_edit_fn *fn, struct err *e)
 {
-	const char *name = text_of(params, "flow");
+	const char *name = change_text(params, "flow");
 	struct flow *old, *new = NULL;
-	int r = name ? flow_known(w->d, name, text_of(params, "link"), &old, e)
+	int r = name ? flow_known(w->d, name, change_text(params, "link"), &old, e)
 		     : err_user(e, -EINVAL, "flow", "name the flow");
 
 	if (r == 0 && old->s.temp && !temporary(params))
@@ -493,7 +487,7 @@ void flowchange_reset(struct daemon *d, struct call *c)
 /* An error gets the line it comes from. */
 static int stage_line(struct work *w, const json_t *command, struct err *e)
 {
-	const char *method = text_of(command, "method");
+	const char *method = change_text(command, "method");
 	json_t *params = json_object_get(command, "parameters");
 	json_int_t line = json_integer_value(json_object_get(command, "line"));
 	const char *bad = method && json_is_object(params) ? request_bad_param(method, params) : "method";

@@ -4,10 +4,10 @@
 #include "vnicd/flowshow.h"
 
 #include "vnicd/flowchange.h"
+#include "vnicd/flowwant.h"
 #include "vnicd/observe.h"
 #include "vnicd/sampler.h"
 #include "vnicd/session.h"
-#include "vnicd/want.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -43,19 +43,6 @@ void flows_close_counters(struct vlink *v, bool programs, bool classes)
 	}
 }
 
-/* Where v's flows count, as far as it is known without a look. */
-static void counts_key(struct daemon *d, const struct vlink *v, struct node *key)
-{
-	struct node have = {.n = v->s.n, .class = v->s.class, .link = true};
-	struct slink *ifb;
-
-	memcpy(have.port.name, v->s.name, sizeof(have.port.name));
-	want_node(d, v, &have, key);
-	key->port.ifindex = v->at.ifindex;
-	ifb = slink_by_name(d, key->ifb_port.name);
-	key->ifb_port.ifindex = ifb ? ifb->l.ifindex : 0;
-}
-
 static int by_slot(const void *a, const void *b)
 {
 	struct flow *const *x = a, *const *y = b;
@@ -72,7 +59,7 @@ static void read_counts(struct daemon *d, struct vlink *v, struct flow **flows, 
 
 	for (size_t i = 0; slots && i < count; i++)
 		slots[i + 1] = flows[i]->s.slot;
-	counts_key(d, v, &key);
+	want_flow_node(d, v, &key);
 	if (slots && stats && observe_flows(d, &key, slots, count + 1, stats) == 0) {
 		step_both(v->rest, &stats[0]);
 		for (size_t i = 0; i < count; i++)

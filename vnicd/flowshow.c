@@ -2,6 +2,7 @@
 /* Answers what flows there are, what they may do and which a packet belongs to. Changes nothing. */
 #include "vnicd/flowshow.h"
 
+#include "vnicd/change_build.h"
 #include "vnicd/flowchange.h"
 #include "vnicd/flowwant.h"
 #include "vnicd/observe.h"
@@ -12,13 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
-
-static const char *text_of(const json_t *params, const char *key)
-{
-	const char *text = json_string_value(json_object_get(params, key));
-
-	return text && *text ? text : NULL;
-}
 
 /* Which flows: of a name, of a link, or all. */
 struct asked {
@@ -31,12 +25,12 @@ struct asked {
 static int read_asked(struct daemon *d, const json_t *params, const char *key, struct asked *ret,
 		      struct err *e)
 {
-	const char *link = text_of(params, "link");
+	const char *link = change_text(params, "link");
 	struct flow *f;
 	int r = 0;
 
 	*ret = (struct asked){.d = d,
-			      .name = text_of(params, key),
+			      .name = change_text(params, key),
 			      .persistent = json_is_true(json_object_get(params, "persistent"))};
 	if (link)
 		r = flow_link(d, link, &ret->link, e);
@@ -229,7 +223,7 @@ static void add_props(const struct flow *f, const struct asked *a, const json_t 
 
 void flowshow_prop(struct daemon *d, struct call *c)
 {
-	const char *flow = text_of(call_params(c), "flow");
+	const char *flow = change_text(call_params(c), "flow");
 	json_t *props = json_object_get(call_params(c), "props"), *name;
 	enum flow_prop_id id;
 	struct err e = {0};
@@ -298,7 +292,7 @@ static json_t *match_rows(const struct vlink *v, const struct candidate *all, si
 
 void flowshow_match(struct daemon *d, struct call *c)
 {
-	const char *link = text_of(call_params(c), "link");
+	const char *link = change_text(call_params(c), "link");
 	struct vlink *v = NULL;
 	struct candidate *all = NULL;
 	struct flow_match m;

@@ -37,14 +37,13 @@ struct part {
 static void need(struct needs *n, const struct flow *f)
 {
 	struct flow_want w = flow_want_of(f);
-	bool named = f->match.has_proto || f->match.local_port.first || f->match.remote_port.first;
 
 	n->any = true;
 	n->ranges |= f->match.local_port.first != f->match.local_port.last ||
 		     f->match.remote_port.first != f->match.remote_port.last;
 	for (enum flow_dir dir = FLOW_IN; dir < FLOW_DIRS; dir++) {
 		n->classes[dir] |= f->match.dir[dir] && flow_want_classed(&w);
-		n->strict[dir] |= f->match.dir[dir] && w.blocked && named;
+		n->strict[dir] |= f->match.dir[dir] && flow_want_strict(&w);
 	}
 }
 
@@ -130,26 +129,13 @@ static int sets_of(const struct part *p, const struct node *n, struct flow_set *
 	return r;
 }
 
-/* The link as it is now: a change of flows alone does not look at it. */
-static void known_node(const struct part *p, struct node *ret)
-{
-	struct node have = {.n = p->v->s.n, .class = p->v->s.class, .link = true, .up = true};
-	struct slink *ifb;
-
-	memcpy(have.port.name, p->v->s.name, sizeof(have.port.name));
-	want_node(p->d, p->v, &have, ret);
-	ret->port.ifindex = p->v->at.ifindex;
-	ifb = slink_by_name(p->d, ret->ifb_port.name);
-	ret->ifb_port.ifindex = ifb ? ifb->l.ifindex : 0;
-}
-
 static int change_some(struct part *p, bool back, struct err *e)
 {
 	struct flow_set have = {0}, want = {0};
 	struct node n;
 	int r;
 
-	known_node(p, &n);
+	want_flow_node(p->d, p->v, &n);
 	r = sets_of(p, &n, &have, &want);
 	if (r < 0)
 		r = err_nomem(e);

@@ -5,6 +5,7 @@
 #include "vnicd/flow.h"
 #include "vnicd/want.h"
 
+#include <string.h>
 #include <utlist.h>
 
 /* What maxbw in percent is of: the link's own cap, else its parent's speed. */
@@ -51,4 +52,16 @@ const struct flow_set *want_flows(const struct vlink *v, uint32_t mtu, const uin
 		flow_set_free(v->flow_set);
 	flow_set_sort(v->flow_set);
 	return v->flow_set;
+}
+
+void want_flow_node(const struct daemon *d, const struct vlink *v, struct node *ret)
+{
+	struct node have = {.n = v->s.n, .class = v->s.class, .link = true, .up = true};
+	struct slink *ifb;
+
+	memcpy(have.port.name, v->s.name, sizeof(have.port.name));
+	want_node(d, v, &have, ret);
+	ret->port.ifindex = v->at.ifindex;
+	ifb = slink_by_name(d, ret->ifb_port.name);
+	ret->ifb_port.ifindex = ifb ? ifb->l.ifindex : 0;
 }

@@ -102,6 +102,12 @@ bool flow_want_classed(const struct flow_want *f)
 	return !f->blocked && (f->rate || f->classed);
 }
 
+bool flow_want_strict(const struct flow_want *f)
+{
+	return f->blocked &&
+	       (f->match->has_proto || f->match->local_port.first || f->match->remote_port.first);
+}
+
 int flow_set_add(struct flow_set *set, const struct flow_want *f, uint32_t mtu,
 		 const uint64_t tree[FLOW_DIRS])
 {
@@ -114,11 +120,9 @@ int flow_set_add(struct flow_set *set, const struct flow_want *f, uint32_t mtu,
 	if (!act.action.mark)
 		act.action.dscp = 0;
 	for (enum flow_dir dir = FLOW_IN; dir < FLOW_DIRS; dir++) {
-		bool named = f->match->has_proto || f->match->local_port.first || f->match->remote_port.first;
-
 		if (flow_want_classed(f) && f->match->dir[dir] && tree[dir])
 			act.action.class[dir] = (uint16_t)TREE_FLOW(f->slot, f->priority);
-		set->strict[dir] |= f->blocked && named && f->match->dir[dir];
+		set->strict[dir] |= flow_want_strict(f) && f->match->dir[dir];
 	}
 	if (r == 0 && flow_want_classed(f))
 		r = add_classes(set, f, mtu, tree);

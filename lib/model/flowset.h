@@ -97,6 +97,8 @@ int flow_set_add(struct flow_set *set, const struct flow_want *f, uint32_t mtu,
 /* In the order in which two sets are compared; of rules that are the same the one that wins stays. */
 void flow_set_sort(struct flow_set *set);
 bool flow_set_equal(const struct flow_set *a, const struct flow_set *b);
+/* Must packets be dropped whose transport header is out of reach: is it blocked by what stands there? */
+bool flow_want_strict(const struct flow_want *f);
 /* Does a flow need classes? */
 bool flow_want_classed(const struct flow_want *f);
 /* Are there any in this direction? */
