@@ -265,8 +265,9 @@ classes() {
 	for rate in 400Gbit 50Gbit 34400Mbit 99999Kbit; do grep -qx $rate <<<"$before" || complain "$rate:" "$before"; done
 	# 4 ms of the rate in bytes, not in bits
 	matches 'rate 1Gbit ceil 1Gbit burst 500000b cburst 500000b' "$(classes)"
-	# Every class has a quantum of its own, of a frame at least
-	is 0 "$(classes -d | grep 'class htb' | grep -vc 'quantum [1-9]')"
+	# Every class that holds frames has a quantum of its own, of a frame at least; tc does not print that of an inner one.
+	is 0 "$(classes -d | grep 'class htb.* prio ' | grep -vc 'quantum [1-9]')"
+	is "$n" "$(classes -d | grep -c 'quantum [1-9]')"
 	vt_daemon_stop
 	: >"$VT_DIR/log"
 	start A=
