@@ -19,9 +19,16 @@ struct flow *flow_free(struct flow *f)
 	if (f) {
 		flow_props_free(&f->props);
 		flow_props_free(&f->kept);
+		free(f->text);
 		free(f);
 	}
 	return NULL;
+}
+
+int flow_text_set(struct flow *f, const char *text)
+{
+	f->s.text = f->text = strdup(text);
+	return f->text ? 0 : -ENOMEM;
 }
 
 struct flow *flow_copy(const struct flow *f)
@@ -32,10 +39,12 @@ struct flow *flow_copy(const struct flow *f)
 		return NULL;
 	*c = *f;
 	c->props = c->kept = (struct flow_props){0};
+	c->s.text = c->text = NULL;
 	c->prev = c->next = NULL;
 	memset(&c->hh_name, 0, sizeof(c->hh_name));
 	memset(&c->hh_text, 0, sizeof(c->hh_text));
-	if (flow_props_copy(&f->props, &c->props) < 0 || flow_props_copy(&f->kept, &c->kept) < 0)
+	if (flow_text_set(c, f->text) < 0 || flow_props_copy(&f->props, &c->props) < 0 ||
+	    flow_props_copy(&f->kept, &c->kept) < 0)
 		return flow_free(c);
 	return c;
 }
@@ -54,6 +63,24 @@ struct flow *flow_by_text(const struct vlink *v, const char *text)
 
 	HASH_FIND(hh_text, v->flow_texts, text, strlen(text), f);
 	return f;
+}
+
+struct flow *flow_twin(const struct flow *f)
+{
+	static const bool dirs[][FLOW_DIRS] = {{true, true}, {true, false}, {false, true}};
+	struct flow_match m = f->match;
+	char text[FLOW_TEXT_MAX];
+	struct flow *other;
+
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(*dirs); i++) {
+		if (!memcmp(dirs[i], f->match.dir, sizeof(dirs[i])))
+			continue;
+		memcpy(m.dir, dirs[i], sizeof(m.dir));
+		other = flow_by_text(f->link, flow_match_str(&m, text));
+		if (other)
+			return other;
+	}
+	return NULL;
 }
 
 static int by_age(const struct flow *a, const struct flow *b)
@@ -163,7 +190,7 @@ static int load_match(struct flow *f, struct err *e)
 	if (flow_room_open(f->link) < 0)
 		return err_nomem(e);
 	flow_room_used(f->link, f->s.slot);
-	return flow_match_parse(f->s.text, &f->match, e);
+	return flow_match_parse(f->text, &f->match, e);
 }
 
 static int load_flow(const struct store_flow *s, void *arg)
@@ -176,14 +203,16 @@ static int load_flow(const struct store_flow *s, void *arg)
 		return err_nomem(l->e);
 	l->f->s = *s;
 	l->f->link = vlink_by_n(l->d, s->n);
-	r = load_match(l->f, l->e);
-	if (r < 0) {
+	r = flow_text_set(l->f, s->text) < 0 ? err_nomem(l->e) : load_match(l->f, l->e);
+	if (r == 0)
+		r = store_flow_props(l->d->store, s->id, load_prop, l, l->e);
+	if (r == 0)
+		r = store_flow_counters_get(l->d->store, s->id, l->f->counters, l->e);
+	if (r < 0)
 		flow_free(l->f);
-		return r;
-	}
-	flow_put_in(l->d, l->f);
-	r = store_flow_props(l->d->store, s->id, load_prop, l, l->e);
-	return r < 0 ? r : store_flow_counters_get(l->d->store, s->id, l->f->counters, l->e);
+	else
+		flow_put_in(l->d, l->f);
+	return r;
 }
 
 int flows_load(struct daemon *d, struct err *e)

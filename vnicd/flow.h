@@ -14,7 +14,8 @@
 /* One flow of a link of ours. */
 struct flow {
 	struct store_flow s;
-	struct flow_match match; /* of s.text */
+	char *text; /* s.text, owned */
+	struct flow_match match;
 	struct flow_props props;
 	struct flow_props kept; /* of them, what outlives this boot */
 	struct counter counters[FLOW_CTR_COUNT];
@@ -28,6 +29,7 @@ struct flow {
 /* Takes all of store into the world; their links are there already. */
 int flows_load(struct daemon *d, struct err *e);
 struct flow *flow_new(void);
+int flow_text_set(struct flow *f, const char *text); /* a copy. -ENOMEM */
 struct flow *flow_copy(const struct flow *f); /* not in any table; NULL without memory */
 struct flow *flow_free(struct flow *f);
 struct flow *flow_find(const struct daemon *d, const char *name);
@@ -36,6 +38,8 @@ void flow_put_in(struct daemon *d, struct flow *f);
 void flow_take_out(struct daemon *d, struct flow *f);
 /* The flow of v that matches what text, canonical, says; NULL for none. */
 struct flow *flow_by_text(const struct vlink *v, const char *text);
+/* Another flow of f's link that differs from it in direction only, or NULL. */
+struct flow *flow_twin(const struct flow *f);
 /* v goes for good: its flows are freed. */
 void flows_drop(struct daemon *d, struct vlink *v);
 /* v, a copy, is in the world now: its flows are told so. */

@@ -247,6 +247,7 @@ static int check_new(struct daemon *d, const char *name, const struct vlink *v, 
 static int build_new(struct daemon *d, const json_t *params, struct flow *f, struct err *e)
 {
 	const char *name = change_text(params, "name"), *link = change_text(params, "link");
+	char text[FLOW_TEXT_MAX];
 	struct flow *same;
 	int r = link ? flow_link(d, link, &f->link, e) : err_user(e, -EINVAL, "link", "a flow needs a link");
 
@@ -257,8 +258,9 @@ static int build_new(struct daemon *d, const json_t *params, struct flow *f, str
 	if (r < 0)
 		return r;
 	snprintf(f->s.name, sizeof(f->s.name), "%s", name);
-	flow_match_str(&f->match, f->s.text);
-	same = flow_by_text(f->link, f->s.text);
+	if (flow_text_set(f, flow_match_str(&f->match, text)) < 0)
+		return err_nomem(e);
+	same = flow_by_text(f->link, text);
 	if (same)
 		return err_user(e, -EEXIST, name, "%s on %s has the same attributes", same->s.name,
 				f->link->s.name);

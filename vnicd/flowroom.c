@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Counts which slots of a link are in use, and how many rules look at packets in each way. Holds no flow. */
+/* Counts which slots of a link are in use, how many rules look at packets in each way, and how many flows need
+ * classes. Holds no flow. */
 #include "vnicd/flowroom.h"
 
 #include <errno.h>
@@ -24,6 +25,7 @@ struct flow_room {
 	uint64_t taken[(FLOW_SLOTS + BITS - 1) / BITS];
 	uint32_t last; /* the slot that was given out last */
 	struct ways ways[FLOW_DIRS];
+	struct flow_needs needs;
 };
 
 int flow_room_open(struct vlink *v)
@@ -117,6 +119,7 @@ void flow_room_take(const struct flow *f)
 
 	room->taken[f->s.slot / BITS] |= bit(f->s.slot);
 	each_way(f, way_take);
+	flow_needs_add(&room->needs, f, 1);
 }
 
 void flow_room_give(const struct flow *f)
@@ -125,6 +128,34 @@ void flow_room_give(const struct flow *f)
 
 	room->taken[f->s.slot / BITS] &= ~bit(f->s.slot);
 	each_way(f, way_give);
+	flow_needs_add(&room->needs, f, -1);
+}
+
+static bool is_range(const struct flow_ports *p)
+{
+	return p->first != p->last;
+}
+
+struct flow_needs flow_room_needs(const struct vlink *v)
+{
+	return v->room ? v->room->needs : (struct flow_needs){0};
+}
+
+void flow_needs_add(struct flow_needs *n, const struct flow *f, int by)
+{
+	struct flow_want w = flow_wants(f, 0);
+	bool classed = flow_want_classed(&w), strict = flow_want_strict(&w);
+	bool share = !classed && flow_prop_cap(&f->props).kind == BW_PERCENT;
+
+	n->flows += by;
+	n->ranges += is_range(&f->match.local_port) || is_range(&f->match.remote_port) ? by : 0;
+	for (enum flow_dir dir = FLOW_IN; dir < FLOW_DIRS; dir++) {
+		if (!f->match.dir[dir])
+			continue;
+		n->classes[dir] += classed ? by : 0;
+		n->shares[dir] += share ? by : 0;
+		n->strict[dir] += strict ? by : 0;
+	}
 }
 
 void flow_room_used(struct vlink *v, uint32_t slot)

@@ -19,66 +19,47 @@
 #include <string.h>
 #include <utlist.h>
 
-/* What the flows of a link ask of it as a whole. */
-struct needs {
-	bool any, classes[FLOW_DIRS], strict[FLOW_DIRS];
-	bool ranges; /* some rules may be those of several flows: one alone cannot be changed */
-};
-
 /* The edits of one link. */
 struct part {
 	struct daemon *d;
 	struct vlink *v;
 	const struct flow_edit *edits;
 	size_t count;
-	struct needs before, after;
+	struct flow_needs before, after;
 };
 
-static void need(struct needs *n, const struct flow *f)
+static void take_needs(struct part *p)
 {
-	struct flow_want w = flow_want_of(f);
-
-	n->any = true;
-	n->ranges |= f->match.local_port.first != f->match.local_port.last ||
-		     f->match.remote_port.first != f->match.remote_port.last;
-	for (enum flow_dir dir = FLOW_IN; dir < FLOW_DIRS; dir++) {
-		n->classes[dir] |= f->match.dir[dir] && flow_want_classed(&w);
-		n->strict[dir] |= f->match.dir[dir] && flow_want_strict(&w);
+	p->before = p->after = flow_room_needs(p->v);
+	for (size_t i = 0; i < p->count; i++) {
+		if (p->edits[i].new)
+			flow_needs_add(&p->before, p->edits[i].new, -1);
+		if (p->edits[i].old)
+			flow_needs_add(&p->before, p->edits[i].old, 1);
 	}
 }
 
-static bool is_new(const struct part *p, const struct flow *f)
+/* Some rules of the edited flows may be others' as well. */
+static bool shares_rules(const struct part *p)
 {
+	if (p->before.ranges || p->after.ranges)
+		return true;
 	for (size_t i = 0; i < p->count; i++)
-		if (p->edits[i].new == f)
+		if ((p->edits[i].old && flow_twin(p->edits[i].old)) ||
+		    (p->edits[i].new && flow_twin(p->edits[i].new)))
 			return true;
 	return false;
 }
 
-/* With many edits everything may have changed: looking for each flow among them would take long. */
-#define MANY_EDITS 64
-
-static void take_needs(struct part *p)
+/* The link stays as it is but for what the edited flows themselves have. */
+static bool link_same(const struct part *p)
 {
-	const struct flow *f;
-
-	p->before = p->after = (struct needs){0};
-	if (p->count > MANY_EDITS)
-		return;
-	DL_FOREACH (p->v->flows, f) {
-		need(&p->after, f);
-		if (!is_new(p, f))
-			need(&p->before, f);
-	}
-	for (size_t i = 0; i < p->count; i++)
-		if (p->edits[i].old)
-			need(&p->before, p->edits[i].old);
-}
-
-static bool needs_same(const struct needs *a, const struct needs *b)
-{
-	return a->any && b->any && !a->ranges && !b->ranges && a->classes[FLOW_IN] == b->classes[FLOW_IN] &&
-	       a->classes[FLOW_OUT] == b->classes[FLOW_OUT];
+	if (!p->before.flows || !p->after.flows || shares_rules(p))
+		return false;
+	for (enum flow_dir dir = FLOW_IN; dir < FLOW_DIRS; dir++)
+		if (want_flow_classes(p->v, &p->before, dir) != want_flow_classes(p->v, &p->after, dir))
+			return false;
+	return true;
 }
 
 /* The whole link: what it needs for its flows comes first, what it needs no more goes last. */
@@ -107,25 +88,20 @@ static int align_link(struct part *p, struct err *e)
 /* What the edits leave alone is in neither set. */
 static int sets_of(const struct part *p, const struct node *n, struct flow_set *have, struct flow_set *want)
 {
-	uint64_t tree[FLOW_DIRS] = {n->rx.root ? n->rx.shape.rate : 0, n->tx.root ? n->tx.shape.rate : 0};
 	int r = 0;
 
 	for (size_t i = 0; i < p->count && r == 0; i++) {
-		struct flow_want w;
-
-		if (p->edits[i].old) {
-			w = flow_want_of(p->edits[i].old);
-			r = flow_set_add(have, &w, n->mtu, tree);
-		}
-		if (r == 0 && p->edits[i].new) {
-			w = flow_want_of(p->edits[i].new);
-			r = flow_set_add(want, &w, n->mtu, tree);
-		}
+		if (p->edits[i].old)
+			r = want_flow(p->edits[i].old, n, have);
+		if (r == 0 && p->edits[i].new)
+			r = want_flow(p->edits[i].new, n, want);
 	}
 	flow_set_sort(have);
 	flow_set_sort(want);
-	memcpy(have->strict, p->before.strict, sizeof(have->strict));
-	memcpy(want->strict, p->after.strict, sizeof(want->strict));
+	for (enum flow_dir dir = FLOW_IN; dir < FLOW_DIRS; dir++) {
+		have->strict[dir] = p->before.strict[dir];
+		want->strict[dir] = p->after.strict[dir];
+	}
 	return r;
 }
 
@@ -188,7 +164,7 @@ static int part_make(struct part *p, struct err *e)
 		return 0; /* it gets them when it comes */
 	collect_before(p);
 	take_needs(p);
-	return needs_same(&p->before, &p->after) ? change_some(p, false, e) : align_link(p, e);
+	return link_same(p) ? change_some(p, false, e) : align_link(p, e);
 }
 
 /* What was brought in line as a whole is so again when the world is as it was. */
@@ -199,7 +175,7 @@ static void part_undo(struct part *p)
 
 	if (!is_there(p->v))
 		return;
-	if (!needs_same(&p->before, &p->after))
+	if (!link_same(p))
 		p->d->touched(p->d, p->v, false);
 	else if (change_some(p, true, &e) < 0)
 		log_error(p->v->s.name, "cannot put its flows back as they were: %s",
@@ -282,7 +258,7 @@ static int make_all(struct daemon *d, const struct flow_edit *sorted, size_t cou
 		struct part p = part_at(d, sorted, *done, count);
 
 		r = part_make(&p, e);
-		if (r < 0 && !needs_same(&p.before, &p.after))
+		if (r < 0 && !link_same(&p))
 			d->touched(d, p.v, false);
 		*done += r == 0 ? p.count : 0;
 	}

@@ -22,32 +22,27 @@ struct flow_want flow_want_of(const struct flow *f)
 	return flow_wants(f, whole(f->link));
 }
 
-bool want_flow_classes(const struct vlink *v, enum flow_dir dir)
+bool want_flow_classes(const struct vlink *v, const struct flow_needs *n, enum flow_dir dir)
 {
-	uint64_t link_cap = whole(v);
-	const struct flow *f;
-
-	DL_FOREACH (v->flows, f) {
-		struct flow_want w = flow_wants(f, link_cap);
-
-		if (f->match.dir[dir] && flow_want_classed(&w))
-			return true;
-	}
-	return false;
+	return n->classes[dir] || (n->shares[dir] && whole(v));
 }
 
-const struct flow_set *want_flows(const struct vlink *v, uint32_t mtu, const uint64_t tree[FLOW_DIRS])
+int want_flow(const struct flow *f, const struct node *n, struct flow_set *set)
 {
-	uint64_t link_cap = whole(v);
+	uint64_t tree[FLOW_DIRS] = {n->rx.root ? n->rx.shape.rate : 0, n->tx.root ? n->tx.shape.rate : 0};
+	struct flow_want w = flow_want_of(f);
+
+	return flow_set_add(set, &w, n->mtu, tree);
+}
+
+const struct flow_set *want_flows(const struct vlink *v, const struct node *n)
+{
 	const struct flow *f;
 	int r = 0;
 
 	flow_set_free(v->flow_set);
-	DL_FOREACH (v->flows, f) {
-		struct flow_want w = flow_wants(f, link_cap);
-
-		r = r < 0 ? r : flow_set_add(v->flow_set, &w, mtu, tree);
-	}
+	DL_FOREACH (v->flows, f)
+		r = r < 0 ? r : want_flow(f, n, v->flow_set);
 	if (r < 0)
 		flow_set_free(v->flow_set);
 	flow_set_sort(v->flow_set);
@@ -60,7 +55,7 @@ void want_flow_node(const struct daemon *d, const struct vlink *v, struct node *
 	struct slink *ifb;
 
 	memcpy(have.port.name, v->s.name, sizeof(have.port.name));
-	want_node(d, v, &have, ret);
+	want_link(d, v, &have, ret);
 	ret->port.ifindex = v->at.ifindex;
 	ifb = slink_by_name(d, ret->ifb_port.name);
 	ret->ifb_port.ifindex = ifb ? ifb->l.ifindex : 0;

@@ -105,7 +105,7 @@ struct store_flow {
 	uint32_t n;  /* of its link */
 	uint32_t slot;
 	char name[FLOW_NAME_MAX];
-	char text[FLOW_TEXT_MAX]; /* its attributes, canonical */
+	const char *text; /* its attributes, canonical; not the row's */
 	bool temp;                /* only until the next boot */
 };
 

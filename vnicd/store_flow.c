@@ -26,10 +26,10 @@ static void read_flow(sqlite3_stmt *stmt, struct store_flow *f)
 		.id = (uint32_t)sqlite3_column_int64(stmt, 0),
 		.n = (uint32_t)sqlite3_column_int64(stmt, 1),
 		.slot = (uint32_t)sqlite3_column_int64(stmt, 2),
+		.text = column_text(stmt, 4),
 		.temp = sqlite3_column_int(stmt, 5) != 0,
 	};
 	snprintf(f->name, sizeof(f->name), "%s", column_text(stmt, 3));
-	snprintf(f->text, sizeof(f->text), "%s", column_text(stmt, 4));
 }
 
 int store_flows(struct store *s, int (*cb)(const struct store_flow *f, void *arg), void *arg, struct err *e)

@@ -90,7 +90,9 @@ static void want_caps(struct node *n, struct eff_cap rx, struct eff_cap tx, cons
 /* Classes of flows are in a tree, an open one where the link has no cap. */
 static void want_bands(const struct vlink *v, struct tree *t, enum flow_dir dir, bool blocked, uint32_t mtu)
 {
-	if (blocked || !want_flow_classes(v, dir))
+	struct flow_needs needs = flow_room_needs(v);
+
+	if (blocked || !want_flow_classes(v, &needs, dir))
 		return;
 	if (!t->root)
 		*t = (struct tree){
@@ -100,8 +102,6 @@ static void want_bands(const struct vlink *v, struct tree *t, enum flow_dir dir,
 
 static void want_flow_trees(const struct vlink *v, struct eff_cap rx, struct eff_cap tx, struct node *n)
 {
-	uint64_t tree[FLOW_DIRS];
-
 	if (!v->flows)
 		return;
 	want_bands(v, &n->tx, FLOW_OUT, tx.blocked, n->mtu);
@@ -110,13 +110,10 @@ static void want_flow_trees(const struct vlink *v, struct eff_cap rx, struct eff
 	n->prog.present = true;
 	n->prog.rx = rx.blocked ? HOOK_DROP : rx.rate || rx.unknown ? n->prog.rx : HOOK_PASS;
 	n->prog.tx = tx.blocked ? HOOK_DROP : HOOK_PASS;
-	tree[FLOW_IN] = n->rx.root ? n->rx.shape.rate : 0;
-	tree[FLOW_OUT] = n->tx.root ? n->tx.shape.rate : 0;
 	n->flows = FLOWS_ON;
-	n->flow_set = want_flows(v, n->mtu, tree);
 }
 
-void want_node(const struct daemon *d, const struct vlink *v, const struct node *have, struct node *ret)
+void want_link(const struct daemon *d, const struct vlink *v, const struct node *have, struct node *ret)
 {
 	const struct slink *parent = vlink_parent(d, v);
 	uint64_t speed = parent ? parent->speed : 0;
@@ -147,4 +144,11 @@ void want_node(const struct daemon *d, const struct vlink *v, const struct node 
 	want_iso(v, have, ret);
 	want_caps(ret, want_cap(v, false, speed), want_cap(v, true, speed), have);
 	want_flow_trees(v, want_cap(v, false, speed), want_cap(v, true, speed), ret);
+}
+
+void want_node(const struct daemon *d, const struct vlink *v, const struct node *have, struct node *ret)
+{
+	want_link(d, v, have, ret);
+	if (ret->flows)
+		ret->flow_set = want_flows(v, ret);
 }

@@ -23,3 +23,5 @@ uint32_t want_mtu(const struct daemon *d, const struct vlink *v);
  * The node v should be. have: what is seen; a percentage of an unknown speed keeps the rate that is there.
  */
 void want_node(const struct daemon *d, const struct vlink *v, const struct node *have, struct node *ret);
+/* The same without the set of its flows, which takes its time with many. */
+void want_link(const struct daemon *d, const struct vlink *v, const struct node *have, struct node *ret);
