@@ -63,15 +63,15 @@ $(B)/vnicd/vnicd: LIBS = -lnl-route-3 -lnl-3 -lmnl -lbpf -lcap-ng -lsystemd -lja
 $(foreach c,$(COMMANDS),$(B)/$(c)/$(c)): LIBS = -ljansson -lsmartcols
 # The daemon that dies or fails on demand, for tests only.
 $(B)/tests/vnicd: $(call objs,vnicd/main.c $(filter-out vnicd/fault.c vnicd/apply.c vnicd/reconcile.c vnicd/save.c,$(DAEMON_SRC)) \
-	$(filter-out lib/bpf/attach.c lib/kern/linkop.c,$(DAEMON_LIB))) \
-	$(addprefix $(B)/tests/vnicd-,fault.o apply.o reconcile.o save.o attach.o linkop.o)
+	$(filter-out lib/base/disable.c,$(DAEMON_LIB))) \
+	$(addprefix $(B)/tests/vnicd-,fault.o apply.o reconcile.o save.o disable.o)
 $(B)/tests/vnicd: LIBS = -lnl-route-3 -lnl-3 -lmnl -lbpf -lcap-ng -lsystemd -ljansson -lsqlite3 -linih -lm
 define faulty
 $(B)/tests/vnicd-%.o: $(1)/%.c Makefile
 	$$(Q)mkdir -p $$(@D)
 	$$(call say,CC,$$< (faults)) $$(CC) $$(ALL_CFLAGS) -DVNICD_TEST -c -o $$@ $$<
 endef
-$(foreach d,vnicd lib/bpf lib/kern,$(eval $(call faulty,$(d))))
+$(foreach d,vnicd lib/base,$(eval $(call faulty,$(d))))
 $(PROGRAMS) $(B)/tests/vnicd:
 	$(call say,LD,$@) $(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
 
@@ -166,7 +166,7 @@ check-unit: suites = unit static golden
 check-netns: suites = netns
 check check-unit check-netns: deps
 	$(Q)$(MAKE) tested
-	$(Q)B=$(B) tests/run $(suites)
+	$(Q)B=$(B) tests/run $(WITHOUT:%=-x %) $(suites)
 
 # 500 kills at random, then thousands of random steps; SEED=N for the choices of another run.
 soak: deps

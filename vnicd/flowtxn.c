@@ -15,6 +15,7 @@
 #include "vnicd/want.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
@@ -313,5 +314,7 @@ int reconcile_flows(struct daemon *d, const struct flow_edit *edits, size_t coun
 		flow_free(sorted[i].old);
 	}
 	free(sorted);
+	if (count >= TXN_MANY)
+		malloc_trim(0); /* a large batch must not leave its memory behind */
 	return r;
 }

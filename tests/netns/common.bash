@@ -49,26 +49,38 @@ await_end() {
 
 # --- the state of everything, as text ---------------------------------------------------------------------------------
 
-# One namespace: links, addresses, routes, qdiscs, classes, filters, programs. No counters.
+# One namespace: links, addresses, routes, qdiscs, classes, filters, programs. No counters. What follows "#@" goes before
+# each line up to the next: a sed for each list would take most of the time.
 # shellcheck disable=SC2016
 LOOK='
-ip -d -o link show | sed "s/^/link /"
-ip -br addr show | sed "s/^/addr /"
-ip route show | sed "s/^/route /"
-ip -6 route show | sed "s/^/route6 /"
-ip rule show | sed "s/^/rule /"
-ip -6 rule show | sed "s/^/rule6 /"
-ip route show table all | sed -n "/ table [^l]/s/^/tables /p"
+echo "#@link "
+ip -d -o link show
+echo "#@addr "
+ip -br addr show
+echo "#@route "
+ip route show
+echo "#@route6 "
+ip -6 route show
+echo "#@rule "
+ip rule show
+echo "#@rule6 "
+ip -6 rule show
+echo "#@tables "
+ip route show table all
+echo "#@"
 grep -s . /proc/sys/net/ipv6/conf/*/accept_ra /proc/sys/net/ipv4/conf/*/arp_ignore /proc/sys/net/ipv4/conf/*/arp_announce
 "$1"
 qdiscs=$(tc qdisc show)
 echo "$qdiscs"
 echo "$qdiscs" | while read -r _ kind handle _ dev _; do
 	case "$kind $handle" in
-	"htb 7fd0:") tc class show dev "$dev" | sed "s/^/$dev /" ;;
+	"htb 7fd0:")
+		echo "#@$dev "
+		tc class show dev "$dev" ;;
 	"clsact ffff:")
 		for side in ingress egress; do
-			tc filter show dev "$dev" $side | sed "s/^/$dev $side /"
+			echo "#@$dev $side "
+			tc filter show dev "$dev" $side
 		done ;;
 	esac
 done'
@@ -83,7 +95,11 @@ hooks() {
 	done
 }
 
-look_at() { nsenter --net="/run/netns/$VT$1" sh -c "$LOOK" sh "$TOOLS/hooks" </dev/null | sed -E "s/^/$1: /"; }
+look_at() {
+	nsenter --net="/run/netns/$VT$1" sh -c "$LOOK" sh "$TOOLS/hooks" </dev/null |
+		awk -v at="$1: " '/^#@/ { before = substr($0, 3); next }
+			before != "tables " || / table [^l]/ { print at before $0 }'
+}
 
 # The steering entries: MAC, ifb by name, open or not
 steered() {

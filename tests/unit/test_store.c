@@ -459,10 +459,9 @@ static const char version_1[] =
 
 static struct store_flow flow(uint32_t n, uint32_t slot, const char *name, const char *text, bool temp)
 {
-	struct store_flow f = {.n = n, .slot = slot, .temp = temp};
+	struct store_flow f = {.n = n, .slot = slot, .text = text, .temp = temp};
 
 	snprintf(f.name, sizeof(f.name), "%s", name);
-	snprintf(f.text, sizeof(f.text), "%s", text);
 	return f;
 }
 
