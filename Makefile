@@ -144,7 +144,7 @@ DEBS := gcc libc6-dev make pkg-config clang llvm bpftool \
 	libnl-3-dev libnl-route-3-dev libmnl-dev libbpf-dev libcap-ng-dev libsystemd-dev libjansson-dev \
 	libsqlite3-dev libsmartcols-dev libinih-dev uthash-dev \
 	check bats perl mandoc shellcheck cppcheck clang-format clang-tidy \
-	iperf3 iproute2 iputils-ping ethtool kmod jq sqlite3 udhcpd udhcpc socat procps strace util-linux xz-utils zstd mmdebstrap \
+	iperf3 iproute2 iputils-ping ethtool kmod jq sqlite3 udhcpd udhcpc socat procps strace nftables util-linux xz-utils zstd mmdebstrap \
 	debian-archive-keyring git libteam-utils
 installed   = dpkg-query -W -f '$${Status}\n' $(1) 2>/dev/null | grep -q 'ok installed'
 missing     = for p in $(1); do $(call installed,$$p) || printf '%s ' "$$p"; done
@@ -168,11 +168,13 @@ check check-unit check-netns: deps
 	$(Q)$(MAKE) tested
 	$(Q)B=$(B) tests/run $(WITHOUT:%=-x %) $(suites)
 
-# 500 kills at random, then thousands of random steps; SEED=N for the choices of another run.
+# 500 kills at random, then thousands of random steps, a million packets counted and 300,000 malformed frames; SEED=N
+# for the choices of another run.
 soak: deps
 	$(Q)$(MAKE) tested
-	$(Q)B=$(B) SEED=$${SEED:-$$(date +%s)} KILLS=$${KILLS:-500} STEPS=$${STEPS:-4000} TEST_LIMIT=7200 tests/run -v \
-		tests/netns/soak.bats tests/netns/random.bats
+	$(Q)B=$(B) SEED=$${SEED:-$$(date +%s)} KILLS=$${KILLS:-500} STEPS=$${STEPS:-4000} PACKETS=$${PACKETS:-1000000} \
+		FRAMES=$${FRAMES:-300000} TEST_LIMIT=7200 tests/run -v \
+		tests/netns/soak.bats tests/netns/random.bats tests/netns/flowcounts.bats tests/netns/flowmangled.bats
 
 # The same tests on a build with sanitizers, in a directory of its own.
 asan: deps

@@ -6,6 +6,7 @@
 #include "vnicd/adopt.h"
 
 #include "vnicd/apply.h"
+#include "vnicd/flowwant.h"
 #include "vnicd/isolate.h"
 #include "vnicd/log.h"
 #include "vnicd/observe.h"
@@ -206,10 +207,10 @@ static void remove_leftover(struct adopt *a, enum op_kind kind, enum op_on on, c
 		log_warning(NULL, "cannot remove what was left behind: %s", err_str(&e, text, sizeof(text)));
 }
 
-/* A VNIC's programs may be there in part only, which is seen as nothing there: its caps tell. */
+/* A VNIC's programs may be there in part only, which is seen as nothing there: its caps and flows tell. */
 static bool has_programs(const struct vlink *v)
 {
-	return prop_cap(&v->props, false).kind != BW_NONE || prop_cap(&v->props, true).kind != BW_NONE;
+	return v->flows || prop_cap(&v->props, false).kind != BW_NONE || prop_cap(&v->props, true).kind != BW_NONE;
 }
 
 static void sweep_programs(struct adopt *a, struct node *o)
@@ -253,6 +254,18 @@ static int sweep_steer(int parent, struct mac mac, void *arg)
 	return 0;
 }
 
+/* Frames are led to its ifb for its own cap, or for classes of its flows. */
+static bool is_steered(const struct daemon *d, const struct vlink *v)
+{
+	struct eff_cap cap = want_cap(v, false, 0);
+	struct node n;
+
+	if (cap.rate || cap.unknown || !v->flows)
+		return cap.rate || cap.unknown;
+	want_flow_node(d, v, &n);
+	return n.steer;
+}
+
 /* Which parents' hooks will be needed, before the first link asks whether its parent's can go. */
 static void count_hooks(struct adopt *a)
 {
@@ -260,9 +273,8 @@ static void count_hooks(struct adopt *a)
 
 	HASH_ITER (hh_n, a->d->by_n, v, next) {
 		struct slink *parent = v->s.class == CLASS_VNIC ? vlink_parent(a->d, v) : NULL;
-		struct eff_cap cap = want_cap(v, false, 0);
 
-		if (!parent || (!cap.rate && !cap.unknown))
+		if (!parent || !is_steered(a->d, v))
 			continue;
 		v->hook = parent->l.ifindex;
 		parent->steered++;

@@ -47,7 +47,7 @@ static bool shares_rules(const struct part *p)
 		return true;
 	for (size_t i = 0; i < p->count; i++)
 		if ((p->edits[i].old && flow_twin(p->edits[i].old)) ||
-		    (p->edits[i].new && flow_twin(p->edits[i].new)))
+		    (p->edits[i].new &&flow_twin(p->edits[i].new)))
 			return true;
 	return false;
 }
@@ -295,6 +295,15 @@ static int preview_all(struct daemon *d, const struct flow_edit *sorted, size_t 
 	return r;
 }
 
+/* What no flow takes is counted while there is one: it begins anew with the next first one. */
+static void forget_rest(struct vlink *v)
+{
+	if (v->flows)
+		return;
+	memset(v->rest, 0, sizeof(v->rest));
+	v->fragments = v->unparsed = (struct counter){0};
+}
+
 int reconcile_flows(struct daemon *d, const struct flow_edit *edits, size_t count, struct err *e)
 {
 	struct flow_edit *sorted = calloc(count, sizeof(*sorted));
@@ -311,6 +320,7 @@ int reconcile_flows(struct daemon *d, const struct flow_edit *edits, size_t coun
 	}
 	for (size_t i = 0; i < count && r == 0; i++) {
 		hand_on(&sorted[i]);
+		forget_rest(link_of(&sorted[i]));
 		flow_free(sorted[i].old);
 	}
 	free(sorted);

@@ -114,6 +114,16 @@ steered() {
 	done
 }
 
+# The rules of flows by their keys, without the mask's number, which another order of changes makes another one
+rules() {
+	local map
+
+	for map in "$VT_DIR"/bpf/*/*/vnic-*/flows/rules; do
+		[[ -e $map ]] || continue
+		bpftool -j map dump pinned "$map" | jq -r '.[].key[:44] | map(tonumber? // .) | join("")' | sed 's/^/rule /'
+	done
+}
+
 pins() { find "$VT_DIR/bpf" -mindepth 3 | sed 's,.*/,pin ,'; }
 
 # Which links are the same as before; our ifbs are nobody else's.
@@ -129,9 +139,12 @@ indexes() {
 told() {
 	adm show-vnic -o link,over,mactype,macvalue,bandwidth,mtu,zone,state
 	adm show-etherstub
+	flow show-flow -p -o flow,link,attributes,rank,bandwidth,priority,state
 	adm show-link -a -o link,class,mtu,over | sed -E 's/^vi[0-9]+ +/viN /; s/ +/ /g'
 	sqlite3 -readonly "$VT_DIR/state/state.db" 'SELECT "intent", * FROM intent; SELECT "prop", name, key, value
 		FROM prop JOIN link USING (n); SELECT "row", class, name FROM link;
+		SELECT "flow", link.name, flow.name, text, flow.boot <> "" FROM flow JOIN link USING (n);
+		SELECT "flowprop", name, key, value FROM flowprop JOIN flow USING (id);
 		SELECT "arp", ignore, announce FROM arp ORDER BY 1, 2, 3'
 }
 
@@ -140,6 +153,7 @@ dump() {
 	# Side by side, for speed.
 	cat <(look_at h) <(look_at_zones) <(
 		steered
+		rules
 		pins
 		told
 	) | sed -E 's/: link ([0-9]+): ([^:@]+)@?[^:]*: <(.*)>/: link \2 \1 \3/
@@ -150,6 +164,7 @@ dump() {
 		/ class fq_codel /d
 		/ filter / { s/ id [0-9]+//; s/:\[[0-9]+\]//; s/(flower chain 0 handle) 0x[0-9a-f]+/\1 N/ }
 		s/\bvi[0-9]+/viN/g; s/(vnicd:[-0-9a-f]+):[0-9]+/\1:N/; s/vnic-[0-9]+/vnic-N/; s/(link viN) [0-9]+ (.*ether) [^ ]+/\1 \2/
+		s/7fd0:[1-9a-f][0-9a-f]{1,2}\b/7fd0:F/g
 		s/ bridge .* addrgenmode/ bridge addrgenmode/; s/ +/ /g' | if [[ ${1:-} == remade ]]; then remade; else cat; fi | sort
 }
 
@@ -319,6 +334,28 @@ control_end() {
 	vt_until 30 vt_gone "$CONTROL" || vt_stop "$CONTROL"
 	awk '$1 == "lost" { lost = $2 } $1 == "gap_max_ms" { gap = $2 } END { exit !(gap == "" || lost > 0 || gap > 8) }' \
 		"$VT_DIR/control"
+}
+
+# What happens to qdiscs and classes of a namespace: monitor NS
+monitor() { vt_bg in_ns_to "$VT_DIR/monitor.$1" "$1" stdbuf -oL tc monitor; }
+# Numbered packets between z1 (10.99.0.9) and p, at a rate each way: load_both_ways RATE [SECONDS]; load_end
+load_both_ways() {
+	vt_bg in_ns_to "$VT_DIR/seq.in" z1 "$TOOLS/seqrecv" --port 7801 --seconds "${2:-60}" --idle 500
+	RECEIVERS=("$VT_PID")
+	vt_bg in_ns_to "$VT_DIR/seq.out" p "$TOOLS/seqrecv" --port 7802 --seconds "${2:-60}" --idle 500
+	RECEIVERS+=("$VT_PID")
+	sleep 0.1
+	vt_bg in_ns_to "$VT_DIR/seq.send.in" p "$TOOLS/seqsend" --host 10.99.0.9 --port 7801 --rate "$1" --seconds "${2:-60}"
+	SENDERS=("$VT_PID")
+	vt_bg in_ns_to "$VT_DIR/seq.send.out" z1 "$TOOLS/seqsend" --host 10.99.0.1 --port 7802 --rate "$1" --seconds "${2:-60}"
+	SENDERS+=("$VT_PID")
+	sleep 0.3
+}
+load_end() {
+	local pid
+
+	for pid in "${SENDERS[@]}"; do vt_stop "$pid" INT; done
+	for pid in "${RECEIVERS[@]}"; do vt_until 30 vt_gone "$pid" || vt_stop "$pid"; done
 }
 
 # Says a measured figure and its bounds: figure NAME VALUE LOW HIGH ("-": none)
