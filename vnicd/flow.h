@@ -30,7 +30,7 @@ struct flow {
 int flows_load(struct daemon *d, struct err *e);
 struct flow *flow_new(void);
 int flow_text_set(struct flow *f, const char *text); /* a copy. -ENOMEM */
-struct flow *flow_copy(const struct flow *f); /* not in any table; NULL without memory */
+struct flow *flow_copy(const struct flow *f);        /* not in any table; NULL without memory */
 struct flow *flow_free(struct flow *f);
 struct flow *flow_find(const struct daemon *d, const char *name);
 /* f->link is set, and its room open (flowroom.h). flow_take_out() does not free. */
