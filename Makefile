@@ -62,9 +62,9 @@ $(B)/flowadm/flowadm: $(call objs,$(call srcs,flowadm) $(CLI_SRC))
 $(B)/vnicd/vnicd: LIBS = -lnl-route-3 -lnl-3 -lmnl -lbpf -lcap-ng -lsystemd -ljansson -lsqlite3 -linih -lm
 $(foreach c,$(COMMANDS),$(B)/$(c)/$(c)): LIBS = -ljansson -lsmartcols
 # The daemon that dies or fails on demand, for tests only.
-$(B)/tests/vnicd: $(call objs,vnicd/main.c $(filter-out vnicd/fault.c vnicd/apply.c vnicd/reconcile.c vnicd/save.c,$(DAEMON_SRC)) \
+$(B)/tests/vnicd: $(call objs,vnicd/main.c $(filter-out vnicd/fault.c vnicd/apply.c vnicd/reconcile.c vnicd/save.c vnicd/flowtxn.c,$(DAEMON_SRC)) \
 	$(filter-out lib/bpf/attach.c lib/kern/linkop.c,$(DAEMON_LIB))) \
-	$(addprefix $(B)/tests/vnicd-,fault.o apply.o reconcile.o save.o attach.o linkop.o)
+	$(addprefix $(B)/tests/vnicd-,fault.o apply.o reconcile.o save.o flowtxn.o attach.o linkop.o)
 $(B)/tests/vnicd: LIBS = -lnl-route-3 -lnl-3 -lmnl -lbpf -lcap-ng -lsystemd -ljansson -lsqlite3 -linih -lm
 define faulty
 $(B)/tests/vnicd-%.o: $(1)/%.c Makefile

@@ -246,11 +246,18 @@ int flows_add(struct act *a)
 	return in_zone(a, do_flows_add);
 }
 
-/* From what is there, whatever that is. */
+/*
+ * From what is there, whatever that is. Without a set, as where the deletion of a link's last flow is taken
+ * back, nothing is known here of what it was: the caller brings the link in line.
+ */
 int flows_set(struct act *a)
 {
 	struct flow_set seen = {0};
-	int rc = see_set(a->r, a->node, a->node->flow_set, &seen, a->e);
+	int rc;
+
+	if (!a->node->flow_set)
+		return 0;
+	rc = see_set(a->r, a->node, a->node->flow_set, &seen, a->e);
 
 	rc = rc ? rc : flows_shift(a, &seen, a->node->flow_set);
 	flow_set_free(&seen);
