@@ -124,7 +124,8 @@ rules() {
 	done
 }
 
-pins() { find "$VT_DIR/bpf" -mindepth 3 | sed 's,.*/,pin ,'; }
+# Maps that have grown stay so.
+pins() { find "$VT_DIR/bpf" -mindepth 3 ! -name 'slots-*' ! -name 'rules-*' ! -name 'entries-*' | sed 's,.*/,pin ,'; }
 
 # Which links are the same as before; our ifbs are nobody else's.
 indexes() {
@@ -164,7 +165,7 @@ dump() {
 		/ class fq_codel /d
 		/ filter / { s/ id [0-9]+//; s/:\[[0-9]+\]//; s/(flower chain 0 handle) 0x[0-9a-f]+/\1 N/ }
 		s/\bvi[0-9]+/viN/g; s/(vnicd:[-0-9a-f]+):[0-9]+/\1:N/; s/vnic-[0-9]+/vnic-N/; s/(link viN) [0-9]+ (.*ether) [^ ]+/\1 \2/
-		s/7fd0:[1-9a-f][0-9a-f]{1,2}\b/7fd0:F/g
+		s/7fd0:[1-9a-f][0-9a-f]{1,2}\b/7fd0:F/g; s/\b[89a-f][0-9a-f]{3}:/AUTO:/g
 		s/ bridge .* addrgenmode/ bridge addrgenmode/; s/ +/ /g' | if [[ ${1:-} == remade ]]; then remade; else cat; fi | sort
 }
 
