@@ -6,6 +6,7 @@
 #include "vnicd/adopt.h"
 
 #include "vnicd/apply.h"
+#include "vnicd/flowwant.h"
 #include "vnicd/isolate.h"
 #include "vnicd/log.h"
 #include "vnicd/observe.h"
@@ -133,7 +134,8 @@ static void unmarked(struct adopt *a, const struct intent *i, const char *name)
 
 	if (observe_find(a->d, i->zone, name, &l, NULL) < 0 || l.group != GROUP_LIVE || l.alias[0])
 		return;
-	o.class = !strcmp(l.kind, "macvlan") ? CLASS_VNIC
+	o.class = !strcmp(l.kind, "ifb")       ? CLASS_FOREIGN
+		  : !strcmp(l.kind, "macvlan") ? CLASS_VNIC
 		  : !strcmp(l.kind, "vlan")  ? CLASS_VLAN
 					     : CLASS_ETHERSTUB;
 	if (o.class == CLASS_VNIC && !mac_equal(l.mac, i->mac))
@@ -184,6 +186,8 @@ static int gather(struct adopt *a, struct err *e)
 			node_interim_name(i->n, interim);
 			unmarked(a, i, i->name);
 			unmarked(a, i, interim);
+			node_out_name(i->n, interim);
+			unmarked(a, i, interim);
 		}
 	return r < 0 ? r : observe_pins(a->d, on_pin, a, e);
 }
@@ -206,10 +210,11 @@ static void remove_leftover(struct adopt *a, enum op_kind kind, enum op_on on, c
 		log_warning(NULL, "cannot remove what was left behind: %s", err_str(&e, text, sizeof(text)));
 }
 
-/* A VNIC's programs may be there in part only, which is seen as nothing there: its caps tell. */
+/* A VNIC's programs may be there in part only, which is seen as nothing there: its caps and flows tell. */
 static bool has_programs(const struct vlink *v)
 {
-	return prop_cap(&v->props, false).kind != BW_NONE || prop_cap(&v->props, true).kind != BW_NONE;
+	return v->flows || v->s.class == CLASS_FOREIGN || prop_cap(&v->props, false).kind != BW_NONE ||
+	       prop_cap(&v->props, true).kind != BW_NONE;
 }
 
 static void sweep_programs(struct adopt *a, struct node *o)
@@ -253,16 +258,24 @@ static int sweep_steer(int parent, struct mac mac, void *arg)
 	return 0;
 }
 
+static bool is_steered(const struct vlink *v)
+{
+	struct eff_cap cap = want_cap(v, false, 0);
+	struct flow_needs needs = flow_room_needs(v);
+
+	return cap.rate || cap.unknown ||
+	       (v->flows && !cap.blocked && (needs.classes[FLOW_IN] || needs.shares[FLOW_IN]));
+}
+
 /* Which parents' hooks will be needed, before the first link asks whether its parent's can go. */
 static void count_hooks(struct adopt *a)
 {
 	struct vlink *v, *next;
 
 	HASH_ITER (hh_n, a->d->by_n, v, next) {
-		struct slink *parent = v->s.class == CLASS_VNIC ? vlink_parent(a->d, v) : NULL;
-		struct eff_cap cap = want_cap(v, false, 0);
+		struct slink *parent = class_shaped(v->s.class) ? vlink_parent(a->d, v) : NULL;
 
-		if (!parent || (!cap.rate && !cap.unknown))
+		if (!parent || !is_steered(v))
 			continue;
 		v->hook = parent->l.ifindex;
 		parent->steered++;
