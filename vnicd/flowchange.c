@@ -417,6 +417,14 @@ bool flowchange_is(const char *method)
 	return false;
 }
 
+/* Its flows' rows need its own, as long as the dry run lasts. */
+static int number_dry(struct daemon *d, struct vlink *v, struct err *e)
+{
+	int r = save_number(d, v, e);
+
+	return r < 0 ? r : store_link_put(d->store, &v->s, e);
+}
+
 /*
  * The first flow of a link that others made: what carries flows there comes first, in a transaction of its own,
  * with an intent by which a killed daemon finds it. Where that cannot be, staging says why.
@@ -433,7 +441,7 @@ static int found(struct work *w, const json_t *params, struct err *e)
 	r = foreign_new(w->d, s, &c.new, e);
 	if (r < 0)
 		return r;
-	r = w->d->dry ? save_number(w->d, c.new, e) : reconcile_run(w->d, &c, 1, e);
+	r = w->d->dry ? number_dry(w->d, c.new, e) : reconcile_run(w->d, &c, 1, e);
 	if (r < 0)
 		vlink_free(c.new);
 	else if (w->d->dry)

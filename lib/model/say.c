@@ -224,7 +224,8 @@ static void say_prog(const struct op *op, const struct say *how, FILE *out)
 	char mac[18];
 
 	(void)how;
-	fprintf(out, "# bpf: hooks of %s: rx %s", hooked(&op->to), mode_words[p->rx]);
+	fprintf(out, "# bpf: hooks of %s%s: rx %s", hooked(&op->to), p->theirs ? ", in its clsact qdisc" : "",
+		mode_words[p->rx]);
 	if (p->rx == HOOK_POLICE)
 		fprintf(out, " (broadcast and multicast within %" PRIu64 "bit)", p->group_rate);
 	fprintf(out, ", tx %s", mode_words[p->tx]);
@@ -532,7 +533,7 @@ static void say_flows(const struct op *op, const struct say *how, FILE *out)
 
 	for (size_t i = 0; set && i < set->classes_count; i++)
 		say_flow_class(&op->to, &set->classes[i], how, out);
-	fprintf(out, "# bpf: flows of %s: %zu, by %zu rules\n", op->to.port.name, set ? set->acts_count : 0,
+	fprintf(out, "# bpf: flows of %s: %zu, by %zu rules\n", hooked(&op->to), set ? set->acts_count : 0,
 		set ? set->entries_count : 0);
 }
 
@@ -540,7 +541,7 @@ static void say_flows_del(const struct op *op, const struct say *how, FILE *out)
 {
 	(void)how;
 	fprintf(out, "# bpf: hooks of %s do not tell flows apart, and the flows' classes go\n",
-		op->from.port.name);
+		hooked(&op->from));
 }
 
 static void (*const texts[])(const struct op *op, const struct say *how, FILE *out) = {
