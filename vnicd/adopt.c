@@ -136,8 +136,8 @@ static void unmarked(struct adopt *a, const struct intent *i, const char *name)
 		return;
 	o.class = !strcmp(l.kind, "ifb")       ? CLASS_FOREIGN
 		  : !strcmp(l.kind, "macvlan") ? CLASS_VNIC
-		  : !strcmp(l.kind, "vlan")  ? CLASS_VLAN
-					     : CLASS_ETHERSTUB;
+		  : !strcmp(l.kind, "vlan")    ? CLASS_VLAN
+					       : CLASS_ETHERSTUB;
 	if (o.class == CLASS_VNIC && !mac_equal(l.mac, i->mac))
 		return;
 	memcpy(o.port.name, l.name, sizeof(o.port.name));

@@ -232,7 +232,7 @@ static int check_percent(struct daemon *d, const struct vlink *v, struct err *e)
 	return err_user(e, -EINVAL, v->s.name,
 			"%s tells no speed now to take a percentage of: give a rate, as "
 			"maxbw=100M",
-			parent			       ? parent->l.name
+			parent                        ? parent->l.name
 			: v->s.class == CLASS_FOREIGN ? v->s.name
 						      : "its parent");
 }

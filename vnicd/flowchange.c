@@ -112,10 +112,11 @@ int flow_link(const struct daemon *d, const char *name, struct vlink *blank, str
 	if (!v && (!s || check_going(d, &s->l)))
 		return unknown_link(d, UNKNOWN_LINK, name, e);
 	if (v && !class_shaped(v->s.class))
-		return err_user(e, -EOPNOTSUPP, name,
-				v->s.class == CLASS_VLAN
-					? "it is a VLAN link of vnicd's: flows are possible on the VNICs there"
-					: "it is an etherstub: flows are possible on VNICs only, make them there");
+		return err_user(
+			e, -EOPNOTSUPP, name,
+			v->s.class == CLASS_VLAN
+				? "it is a VLAN link of vnicd's: flows are possible on the VNICs there"
+				: "it is an etherstub: flows are possible on VNICs only, make them there");
 	if (!v) {
 		r = foreign_check(d, &s->l, e);
 		snprintf(blank->s.name, sizeof(blank->s.name), "%s", name);
@@ -426,8 +427,8 @@ static int number_dry(struct daemon *d, struct vlink *v, struct err *e)
 }
 
 /*
- * The first flow of a link that others made: what carries flows there comes first, in a transaction of its own,
- * with an intent by which a killed daemon finds it. Where that cannot be, staging says why.
+ * The first flow of a link that others made: what carries flows there comes first, in a transaction of its
+ * own, with an intent by which a killed daemon finds it. Where that cannot be, staging says why.
  */
 static int found(struct work *w, const json_t *params, struct err *e)
 {
@@ -436,7 +437,8 @@ static int found(struct work *w, const json_t *params, struct err *e)
 	struct change c = {.new = NULL};
 	int r;
 
-	if (!s || foreign_or_own(w->d, link) || check_going(w->d, &s->l) || foreign_check(w->d, &s->l, NULL) < 0)
+	if (!s || foreign_or_own(w->d, link) || check_going(w->d, &s->l) ||
+	    foreign_check(w->d, &s->l, NULL) < 0)
 		return 0;
 	r = foreign_new(w->d, s, &c.new, e);
 	if (r < 0)

@@ -47,7 +47,7 @@ static bool shares_rules(const struct part *p)
 		return true;
 	for (size_t i = 0; i < p->count; i++)
 		if ((p->edits[i].old && flow_twin(p->edits[i].old)) ||
-		    (p->edits[i].new && flow_twin(p->edits[i].new)))
+		    (p->edits[i].new &&flow_twin(p->edits[i].new)))
 			return true;
 	return false;
 }

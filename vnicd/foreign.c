@@ -31,10 +31,11 @@ static int check_kind(const struct daemon *d, const struct sys_link *l, struct e
 			continue;
 		if (lower)
 			return err_user(e, -EOPNOTSUPP, l->name,
-					"a link of kind %s has no caps and no flows: make a VNIC on %s", l->kind,
-					lower->l.name);
+					"a link of kind %s has no caps and no flows: make a VNIC on %s",
+					l->kind, lower->l.name);
 		return err_user(e, -EOPNOTSUPP, l->name,
-				"a link of kind %s has no caps and no flows: see 'vnicadm show-phys'", l->kind);
+				"a link of kind %s has no caps and no flows: see 'vnicadm show-phys'",
+				l->kind);
 	}
 	return 0;
 }

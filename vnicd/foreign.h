@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Links that others made and that have caps or flows of ours (CLASS_FOREIGN): which can, which do. Changes
- * nothing in the kernel. Such a link is known by what it is, as a VNIC's parent is; its name is its own, and may
- * be a VNIC's in a zone as well.
+ * nothing in the kernel. Such a link is known by what it is, as a VNIC's parent is; its name is its own, and
+ * may be a VNIC's in a zone as well.
  */
 #pragma once
 
@@ -10,7 +10,8 @@
 
 /* 0, or why l can have neither caps nor flows, and what to use instead. */
 int foreign_check(const struct daemon *d, const struct sys_link *l, struct err *e);
-/* What is wanted of the link s, or of the one of that name (also one that is not there now); NULL: nothing. */
+/* What is wanted of the link s, or of the one of that name (also one that is not there now); NULL: nothing.
+ */
 struct vlink *foreign_on(const struct slink *s);
 struct vlink *foreign_find(const struct daemon *d, const char *name);
 /* The link of ours of that name, else what is wanted of one that is not. */

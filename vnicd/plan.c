@@ -197,7 +197,8 @@ static void prog_build(struct plan *p)
 	prog_to(p, &p->want->prog);
 }
 
-/* A link that is not ours sends nothing through ours before its programs say what, nor longer than they do. */
+/* A link that is not ours sends nothing through ours before its programs say what, nor longer than they do.
+ */
 static void prog_prepare(struct plan *p)
 {
 	struct prog first = p->want->prog;

@@ -219,8 +219,8 @@ static json_t *gather(struct daemon *d, const json_t *names)
 	d->kernel->ops->stats_all(d->kernel, gather_foreign, &g, NULL);
 	observe_survey(d, names ? json_array_size(names) : HASH_CNT(hh_n, d->by_n));
 	HASH_ITER (hh_n, d->by_n, v, next)
-		if (v->trouble != TROUBLE_LOST && v->trouble != TROUBLE_WAITING && v->s.class != CLASS_FOREIGN &&
-		    asked_for(names, v->s.name))
+		if (v->trouble != TROUBLE_LOST && v->trouble != TROUBLE_WAITING &&
+		    v->s.class != CLASS_FOREIGN && asked_for(names, v->s.name))
 			json_array_append_new(g.rows, vlink_row(d, v));
 	observe_survey_end(d);
 	return json_pack("{s:o}", "stats", sorted(g.rows));

@@ -266,13 +266,14 @@ void show_link(struct daemon *d, struct call *c)
 		v = vlink_of_sys(d, &s->l, &class);
 		if (kept || (v && (class != CLASS_IFB || !all)) || (name && strcmp(name, s->l.name) != 0))
 			continue;
-		json_array_append_new(rows, foreign_on(s)
-						    ? vlink_link_row(d, foreign_on(s))
-						    : link_row(s->l.name, sys_class(d, &s->l), &s->l,
-							       state_word(&s->l), lower_name(d, &s->l, over)));
+		json_array_append_new(rows, foreign_on(s) ? vlink_link_row(d, foreign_on(s))
+							  : link_row(s->l.name, sys_class(d, &s->l), &s->l,
+								     state_word(&s->l),
+								     lower_name(d, &s->l, over)));
 	}
 	HASH_ITER (hh_n, d->by_n, v, vnext)
-		if (!(v->s.class == CLASS_FOREIGN && v->below && !kept) && (!name || !strcmp(name, v->s.name)) && !(kept && v->s.temp))
+		if (!(v->s.class == CLASS_FOREIGN && v->below && !kept) &&
+		    (!name || !strcmp(name, v->s.name)) && !(kept && v->s.temp))
 			json_array_append_new(rows, (kept ? kept_link_row : vlink_link_row)(d, v));
 	reply_rows(d, c, "links", rows, name, UNKNOWN_LINK);
 }
@@ -617,7 +618,9 @@ static void show_one(struct prop_show *p, const struct vlink *v, const struct sy
 /* The rows of one link: all of its class, or those asked for. */
 static int show_props_of(struct prop_show *p, const struct vlink *v, const struct sys_link *l)
 {
-	enum link_class class = v ? v->s.class : foreign_check(p->d, l, NULL) == 0 ? CLASS_FOREIGN : CLASS_OTHER;
+	enum link_class class = v                                   ? v->s.class
+				: foreign_check(p->d, l, NULL) == 0 ? CLASS_FOREIGN
+								    : CLASS_OTHER;
 	const char *name = v ? v->s.name : l->name;
 	const char *word = v ? foreign_class(v) : sys_class(p->d, l);
 	enum prop_id id;
@@ -659,7 +662,8 @@ static int show_all_props(struct prop_show *p, const char *name)
 		    (!name || !strcmp(name, s->l.name)))
 			r = show_props_of(p, foreign_on(s), &s->l);
 	HASH_ITER (hh_n, d->by_n, v, vnext)
-		if (r == 0 && !(v->s.class == CLASS_FOREIGN && v->below && !p->kept) && (!name || !strcmp(name, v->s.name)) && !(p->kept && v->s.temp))
+		if (r == 0 && !(v->s.class == CLASS_FOREIGN && v->below && !p->kept) &&
+		    (!name || !strcmp(name, v->s.name)) && !(p->kept && v->s.temp))
 			r = show_props_of(p, v, NULL);
 	return r;
 }

@@ -30,10 +30,11 @@ static const char *const sql_text[S_COUNT] = {
 		    " ORDER BY n",
 	[S_LINK_ADD] = "INSERT INTO link (class, name, parent, over, mac_type, mac, down, boot, vid, theirs)"
 		       " VALUES (?2, ?3, nullif(?4, 0), nullif(?5, 0), ?6, ?7, ?8, ?9, ?10, ?11)",
-	[S_LINK_PUT] = "INSERT INTO link (n, class, name, parent, over, mac_type, mac, down, boot, vid, theirs)"
-		       " VALUES (?1, ?2, ?3, nullif(?4, 0), nullif(?5, 0), ?6, ?7, ?8, ?9, ?10, ?11)"
-		       " ON CONFLICT (n) DO UPDATE SET class = ?2, name = ?3, parent = nullif(?4, 0),"
-		       " over = nullif(?5, 0), mac_type = ?6, mac = ?7, down = ?8, boot = ?9",
+	[S_LINK_PUT] =
+		"INSERT INTO link (n, class, name, parent, over, mac_type, mac, down, boot, vid, theirs)"
+		" VALUES (?1, ?2, ?3, nullif(?4, 0), nullif(?5, 0), ?6, ?7, ?8, ?9, ?10, ?11)"
+		" ON CONFLICT (n) DO UPDATE SET class = ?2, name = ?3, parent = nullif(?4, 0),"
+		" over = nullif(?5, 0), mac_type = ?6, mac = ?7, down = ?8, boot = ?9",
 	[S_LINK_OLD_BOOTS] = "DELETE FROM link WHERE boot <> '' AND boot <> ?1",
 	[S_LINK_IDLE_VLANS] =
 		"DELETE FROM link WHERE vid > 0 AND n NOT IN (SELECT over FROM link WHERE over IS NOT NULL)",
@@ -97,11 +98,10 @@ static const char *const sql_text[S_COUNT] = {
 };
 
 /* Words on disk, so that an enum may change its order. */
-static const char *const class_words[] = {
-	[CLASS_VNIC] = "vnic",
-	[CLASS_ETHERSTUB] = "etherstub",
-	[CLASS_VLAN] = "etherstub",
-	[CLASS_FOREIGN] = "etherstub"};
+static const char *const class_words[] = {[CLASS_VNIC] = "vnic",
+					  [CLASS_ETHERSTUB] = "etherstub",
+					  [CLASS_VLAN] = "etherstub",
+					  [CLASS_FOREIGN] = "etherstub"};
 static const char *const mac_type_words[] = {
 	[MAC_AUTO] = "auto", [MAC_RANDOM] = "random", [MAC_FIXED] = "fixed"};
 static const char *const counter_words[CTR_COUNT] = {
@@ -428,7 +428,8 @@ int store_links(struct store *s, int (*cb)(const struct store_link *l, void *arg
 	return r;
 }
 
-/* The name of a link that is not ours may be another's of ours as well, in a zone: its row has one of ours. */
+/* The name of a link that is not ours may be another's of ours as well, in a zone: its row has one of ours.
+ */
 int store_link_put(struct store *s, struct store_link *l, struct err *e)
 {
 	bool theirs = l->class == CLASS_FOREIGN;

@@ -145,7 +145,8 @@ static int sixth(sqlite3 *db, const char *path, struct err *e)
 static int seventh(sqlite3 *db, const char *path, struct err *e)
 {
 	return run(db, path,
-		   "ALTER TABLE link ADD COLUMN theirs INTEGER NOT NULL DEFAULT 0 CHECK (theirs IN (0, 1))", e);
+		   "ALTER TABLE link ADD COLUMN theirs INTEGER NOT NULL DEFAULT 0 CHECK (theirs IN (0, 1))",
+		   e);
 }
 
 /* migrations[i] makes schema version i + 1 of version i. */

@@ -234,7 +234,8 @@ static int item_check(struct txn *t, struct item *it, struct err *e)
 	it->ifindex = now.port.ifindex;
 	it->ifb = now.ifb_port.ifindex;
 	want = expected(it, &now);
-	if (it->c.new ? node_equal(&want, &now) : !now.link && !now.ifb && !now.steer && (!now.prog.present || !now.prog.theirs))
+	if (it->c.new ? node_equal(&want, &now)
+		      : !now.link && !now.ifb && !now.steer && (!now.prog.present || !now.prog.theirs))
 		return 0;
 	return err_sys(e, -EIO, v->s.name,
 		       "the kernel did not keep what was set (%s): run vnicd with "

@@ -113,7 +113,8 @@ static void want_flow_trees(const struct vlink *v, struct eff_cap rx, struct eff
 	n->flows = FLOWS_ON;
 }
 
-/* Caps and flows of a link that others made: of the ifb for what it sends all is ours, and it is never down. */
+/* Caps and flows of a link that others made: of the ifb for what it sends all is ours, and it is never down.
+ */
 static void want_foreign(const struct daemon *d, const struct vlink *v, const struct node *have,
 			 struct node *ret)
 {

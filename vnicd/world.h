@@ -165,8 +165,8 @@ static inline struct slink *vlink_parent(const struct daemon *d, const struct vl
 	(void)d;
 	return v->below;
 }
-/* v's own link in the own namespace, also under another name, or the one that is not ours; NULL when it is not
- * there. */
+/* v's own link in the own namespace, also under another name, or the one that is not ours; NULL when it is
+ * not there. */
 struct slink *vlink_own(const struct daemon *d, const struct vlink *v);
 /* The VLAN link that v is over, or NULL. */
 struct vlink *vlink_vlan(const struct daemon *d, const struct vlink *v);

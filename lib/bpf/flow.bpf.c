@@ -276,9 +276,9 @@ static __always_inline void note_orphan(__u32 dir)
 }
 
 /*
- * On a link that is not ours: what has no class goes its way past the filter behind, which redirects the rest.
- * The link's own queues see skb->priority as it was set, but no class of the tree before them can be chosen by
- * it.
+ * On a link that is not ours: what has no class goes its way past the filter behind, which redirects the
+ * rest. The link's own queues see skb->priority as it was set, but no class of the tree before them can be
+ * chosen by it.
  */
 static __always_inline int lead(struct __sk_buff *skb, __u32 class)
 {
@@ -388,7 +388,8 @@ int tx(struct __sk_buff *skb)
 	return let_out(skb) ? classify(skb, OUT, CARRY, 0) : TC_ACT_SHOT;
 }
 
-/* Nobody behind the ifb of a link that is not ours looks at its frames again: they pay for group frames here. */
+/* Nobody behind the ifb of a link that is not ours looks at its frames again: they pay for group frames here.
+ */
 SEC("tc")
 int ifb(struct __sk_buff *skb)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Filters on the root of a tree of ours: put a frame into the class that the flow program chose. Know no flow;
- * loaded once for all trees.
+ * Filters on the root of a tree of ours: put a frame into the class that the flow program chose. Know no
+ * flow; loaded once for all trees.
  */
 #include "lib/bpf/flowmaps.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What a link that is not ours has beside its flow programs: the state that these obey, a note of which link it
- * is, the filter that redirects. Never touches a filter or qdisc of others.
+ * What a link that is not ours has beside its flow programs: the state that these obey, a note of which link
+ * it is, the filter that redirects. Never touches a filter or qdisc of others.
  */
 #include "lib/bpf/theirs.h"
 
@@ -93,8 +93,9 @@ static int clear_other(struct bpf *b, uint32_t n, int ifindex, struct err *e)
 static int failed(int code, struct err *e)
 {
 	if (code == -ENOENT)
-		return err_sys(e, code, NULL,
-			       "cannot redirect what it sends: this kernel has no mirred action (act_mirred)");
+		return err_sys(
+			e, code, NULL,
+			"cannot redirect what it sends: this kernel has no mirred action (act_mirred)");
 	return said(e, code, NULL, "cannot redirect what it sends");
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The hooks of a link that is not ours, for its caps and flows: state and redirect. The programs are those of a
- * VNIC with flows (flow.h), in clsact filters behind all filters of others; they know whose they are by the
+ * The hooks of a link that is not ours, for its caps and flows: state and redirect. The programs are those of
+ * a VNIC with flows (flow.h), in clsact filters behind all filters of others; they know whose they are by the
  * state.
  *
  * Pins, under DIR/<store uuid>/<SO_NETNS_COOKIE>/vnic-<N>/, beside what a VNIC with flows has:

@@ -13,10 +13,10 @@
 
 static struct bpf_flow_site site_of(const struct node *n)
 {
-	return (struct bpf_flow_site){
-		.n = n->n,
-		.ifindex = n->class == CLASS_FOREIGN ? n->parent.ifindex : n->port.ifindex,
-		.ifb = n->ifb ? n->ifb_port.ifindex : 0};
+	return (struct bpf_flow_site){.n = n->n,
+				      .ifindex =
+					      n->class == CLASS_FOREIGN ? n->parent.ifindex : n->port.ifindex,
+				      .ifb = n->ifb ? n->ifb_port.ifindex : 0};
 }
 
 /* Where an act's hooks are: those of a link that is not ours are on the node's parent, as the site says. */

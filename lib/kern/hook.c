@@ -30,9 +30,10 @@ int in_zone(struct act *a, int (*fn)(struct act *a, int ifindex))
 	return rc;
 }
 
-/* On a link that is not ours the hooks are the parent's, and obey to a number that an operation before gave. */
-static int theirs(struct act *a, int (*fn)(struct bpf *b, uint32_t n, int ifindex, const struct prog *prog,
-					   struct err *e))
+/* On a link that is not ours the hooks are the parent's, and obey to a number that an operation before gave.
+ */
+static int theirs(struct act *a,
+		  int (*fn)(struct bpf *b, uint32_t n, int ifindex, const struct prog *prog, struct err *e))
 {
 	struct prog prog = a->node->prog;
 	int hook, rc = own_ifindex(a, &a->node->parent, &hook);

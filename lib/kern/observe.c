@@ -82,11 +82,10 @@ static int match_alias(const struct sys_link *s, void *arg)
 /* Somebody renamed it, and its number is not known: every link of its kind is looked at. */
 static int try_alias(struct look *l, struct nl_sock *sk)
 {
-	static const char *const kinds[] = {
-		[CLASS_VNIC] = "macvlan",
-		[CLASS_VLAN] = "vlan",
-		[CLASS_FOREIGN] = "ifb",
-		[CLASS_OTHER] = NULL};
+	static const char *const kinds[] = {[CLASS_VNIC] = "macvlan",
+					    [CLASS_VLAN] = "vlan",
+					    [CLASS_FOREIGN] = "ifb",
+					    [CLASS_OTHER] = NULL};
 	const char *kind = kinds[l->key->class] ? kinds[l->key->class] : l->key->kind;
 	struct extack x;
 	int rc;

@@ -17,8 +17,9 @@
 #define CODEL_INTERVAL_US 100000u
 
 static const char *const class_names[] = {
-	[CLASS_VNIC] = "vnic", [CLASS_ETHERSTUB] = "etherstub", [CLASS_VLAN] = "vlan",
-	[CLASS_FOREIGN] = "phys", [CLASS_IFB] = "ifb", [CLASS_OTHER] = "phys",
+	[CLASS_VNIC] = "vnic", [CLASS_ETHERSTUB] = "etherstub",
+	[CLASS_VLAN] = "vlan", [CLASS_FOREIGN] = "phys",
+	[CLASS_IFB] = "ifb",   [CLASS_OTHER] = "phys",
 };
 
 const char *link_class_str(enum link_class class)
@@ -122,9 +123,9 @@ bool tree_equal(const struct tree *a, const struct tree *b)
 bool prog_equal(const struct prog *a, const struct prog *b)
 {
 	return a->present == b->present &&
-	       (!a->present ||
-		(a->rx == b->rx && a->tx == b->tx && a->group_rate == b->group_rate &&
-		 a->theirs == b->theirs && a->all == b->all && a->out == b->out && mac_equal(a->own, b->own)));
+	       (!a->present || (a->rx == b->rx && a->tx == b->tx && a->group_rate == b->group_rate &&
+				a->theirs == b->theirs && a->all == b->all && a->out == b->out &&
+				mac_equal(a->own, b->own)));
 }
 
 static const char *link_differs(const struct node *a, const struct node *b)

@@ -27,8 +27,8 @@
 
 /*
  * CLASS_VLAN: a VLAN link of ours on a VNIC's parent, for all VNICs of one VID there. CLASS_FOREIGN: caps and
- * flows of a link that others made, which is the node's parent; the node's link is an ifb of ours for what that
- * one sends.
+ * flows of a link that others made, which is the node's parent; the node's link is an ifb of ours for what
+ * that one sends.
  */
 enum link_class { CLASS_VNIC, CLASS_ETHERSTUB, CLASS_VLAN, CLASS_FOREIGN, CLASS_IFB, CLASS_OTHER };
 const char *link_class_str(enum link_class class);
@@ -83,8 +83,8 @@ struct prog {
 
 	/* CLASS_FOREIGN: they are on the parent, and let frames of other MACs alone. */
 	bool theirs;
-	bool all;      /* each frame that it sends goes through the link of ours; else those that have a class */
-	bool out;      /* the filter that takes them there is on the parent's egress */
+	bool all; /* each frame that it sends goes through the link of ours; else those that have a class */
+	bool out; /* the filter that takes them there is on the parent's egress */
 	int out_index; /* the number of that link, for whoever carries an operation out; not compared */
 	struct mac own;
 };

@@ -204,14 +204,16 @@ static const char *hooked(const struct node *n)
 	return n->class == CLASS_FOREIGN ? n->parent.name : n->port.name;
 }
 
-/* The filter behind the hooks of a link that is not ours; the class that a frame has is the program's word. */
+/* The filter behind the hooks of a link that is not ours; the class that a frame has is the program's word.
+ */
 static void say_out(const struct node *was, const struct node *is, FILE *out)
 {
 	static const char where[] = "egress protocol all prio 65535 handle 1 bpf";
 
 	if (is->prog.out && !was->prog.out)
 		fprintf(out,
-			"tc filter replace dev %s %s bytecode '1,6 0 0 4294967295' skip_hw action mirred egress "
+			"tc filter replace dev %s %s bytecode '1,6 0 0 4294967295' skip_hw action mirred "
+			"egress "
 			"redirect dev %s\n",
 			is->parent.name, where, is->port.name);
 	else if (!is->prog.out && was->prog.out)
@@ -230,7 +232,8 @@ static void say_prog(const struct op *op, const struct say *how, FILE *out)
 		fprintf(out, " (broadcast and multicast within %" PRIu64 "bit)", p->group_rate);
 	fprintf(out, ", tx %s", mode_words[p->tx]);
 	if (p->theirs)
-		fprintf(out, ", of %s%s", mac_str(p->own, mac), p->all ? ", all of it to the filter behind" : "");
+		fprintf(out, ", of %s%s", mac_str(p->own, mac),
+			p->all ? ", all of it to the filter behind" : "");
 	fputc('\n', out);
 	say_out(&op->from, &op->to, out);
 }

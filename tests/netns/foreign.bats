@@ -197,8 +197,8 @@ flows_hold() {
 	in_ns h ping -q -c 10 -i 0.05 10.99.0.1
 	is "10 980" "$(count pings opackets) $(count pings obytes)"
 	is 0 "$(in_ns h ip -j -s link show "$(out)" | jq '.[0].stats64.rx.packets')"
-	flow create-flow -l eth0 transport=tcp,remote_port=5301 -p maxbw=20M out1
-	flow create-flow -l eth0 transport=tcp,local_port=5311 -p maxbw=30M in1
+	flow create-flow -l eth0 transport=tcp,remote_port=5301,direction=out -p maxbw=20M out1
+	flow create-flow -l eth0 transport=tcp,local_port=5311,direction=in -p maxbw=30M in1
 	is "65534 65535 " "$(ours)"
 	measured flows_hold
 	in_ns h ping -q -c 10 -i 0.05 10.99.0.1
@@ -310,6 +310,12 @@ kernel() {
 	done
 }
 
+# A cap is there, whatever else the machine does
+roughly() {
+	: >"$VT_DIR/figures"
+	LEAST=0.05 streams 3 "out h p 10.99.0.1 5301 tcp4 50M" "in p h 10.99.0.2 5302 tcp4 50M"
+	figures_hold || complain "name, figure, from, to:" "$(cat "$VT_DIR/figures")"
+}
 state() { link "${1:-eth0}" state; }
 
 @test "the link is deleted and made again, renamed, changed in MAC and MTU, moved away and back" {
@@ -336,7 +342,7 @@ state() { link "${1:-eth0}" state; }
 	is "$(in_ifb) $(out) " "$(ifbs)"
 	is 60Mbit "$(in_ns h tc class show dev "$(out)" | sed -n 's/.*ffff root .*ceil \([^ ]*\) .*/\1/p')"
 	adm set-linkprop -p maxbw=50M eth0
-	measured both_ways h 50M 10.99.0.2
+	roughly
 	# Another name: it is the same link, its flows with it.
 	vt_rename h eth0 wan0
 	until_is up state wan0
@@ -350,7 +356,7 @@ state() { link "${1:-eth0}" state; }
 	in_ns h ip link set eth0 address 02:00:5e:00:00:77
 	steered_mac() { steered | sed 's/.*\[\(.*\)\].*/\1/' | tr '\n' ' '; }
 	until_is "2,0,94,0,0,119 " steered_mac
-	measured both_ways h 50M 10.99.0.2
+	roughly
 	in_ns h ip link set eth0 mtu 1400
 	until_is 1400 eval 'in_ns h ip -j link show "$(out)" | jq ".[0].mtu"'
 	in_ns h ip link set eth0 mtu 1500 address 02:00:5e:00:00:01
@@ -363,7 +369,7 @@ state() { link "${1:-eth0}" state; }
 	in_ns h ip link set eth0 up
 	vt_addr h eth0 2
 	until_is up state
-	measured both_ways h 50M 10.99.0.2
+	roughly
 	is "$before" "$(told | grep -v '^row\|viN\|voN')"
 }
 
@@ -399,7 +405,7 @@ state() { link "${1:-eth0}" state; }
 	plan=$(adm set-linkprop --dry-run -p maxbw=50M eth0)
 	matches 'tc filter replace dev eth0 egress .* action mirred egress redirect dev vo[0-9]+' "$plan"
 	matches 'ip link add name vo[0-9]+ numtxqueues 1 mtu 1500 group 1986947427 type ifb' "$plan"
-	flow create-flow --dry-run -l eth0 transport=tcp -p maxbw=5M f1 | grep -q '# bpf: flows of eth0: 1, by 1 rules'
+	flow create-flow --dry-run -l eth0 transport=tcp -p maxbw=5M f1 | grep -q '# bpf: flows of eth0: 1, by 2 rules'
 	same "dry runs" "$before" "$(dump)"
 	printf '%s\n' 'set-linkprop -p maxbw=50M eth0' 'create-vnic -l eth0 vnic1' 'set-linkprop -p maxbw-rx=20M eth0' \
 		>"$VT_DIR/batch"
