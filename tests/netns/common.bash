@@ -116,7 +116,7 @@ told() {
 	adm show-link -a -o link,class,mtu,over | sed -E 's/^(v[io])[0-9]+ +/\1N /; s/ +/ /g'
 	sqlite3 -readonly "$VT_DIR/state/state.db" 'SELECT "intent", * FROM intent; SELECT "prop", name, key, value
 		FROM prop JOIN link USING (n); SELECT "row", class, name FROM link;
-		SELECT "arp", ignore, announce FROM arp ORDER BY 1, 2, 3'
+		SELECT "arp", ignore, announce FROM arp ORDER BY 1, 2, 3' | sed -E 's/\|vo[0-9]+/|voN/'
 }
 
 # Everything. Numbers that a re-made object has anew are left out; ifindexes of VNICs too, with "remade".
