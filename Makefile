@@ -63,15 +63,15 @@ $(B)/vnicd/vnicd: LIBS = -lnl-route-3 -lnl-3 -lmnl -lbpf -lcap-ng -lsystemd -lja
 $(foreach c,$(COMMANDS),$(B)/$(c)/$(c)): LIBS = -ljansson -lsmartcols
 # The daemon that dies or fails on demand, for tests only.
 $(B)/tests/vnicd: $(call objs,vnicd/main.c $(filter-out vnicd/fault.c vnicd/apply.c vnicd/reconcile.c vnicd/save.c,$(DAEMON_SRC)) \
-	$(filter-out lib/bpf/attach.c lib/kern/linkop.c,$(DAEMON_LIB))) \
-	$(addprefix $(B)/tests/vnicd-,fault.o apply.o reconcile.o save.o attach.o linkop.o)
+	$(filter-out lib/base/disable.c,$(DAEMON_LIB))) \
+	$(addprefix $(B)/tests/vnicd-,fault.o apply.o reconcile.o save.o disable.o)
 $(B)/tests/vnicd: LIBS = -lnl-route-3 -lnl-3 -lmnl -lbpf -lcap-ng -lsystemd -ljansson -lsqlite3 -linih -lm
 define faulty
 $(B)/tests/vnicd-%.o: $(1)/%.c Makefile
 	$$(Q)mkdir -p $$(@D)
 	$$(call say,CC,$$< (faults)) $$(CC) $$(ALL_CFLAGS) -DVNICD_TEST -c -o $$@ $$<
 endef
-$(foreach d,vnicd lib/bpf lib/kern,$(eval $(call faulty,$(d))))
+$(foreach d,vnicd lib/base,$(eval $(call faulty,$(d))))
 $(PROGRAMS) $(B)/tests/vnicd:
 	$(call say,LD,$@) $(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
 
@@ -144,7 +144,7 @@ DEBS := gcc libc6-dev make pkg-config clang llvm bpftool \
 	libnl-3-dev libnl-route-3-dev libmnl-dev libbpf-dev libcap-ng-dev libsystemd-dev libjansson-dev \
 	libsqlite3-dev libsmartcols-dev libinih-dev uthash-dev \
 	check bats perl mandoc shellcheck cppcheck clang-format clang-tidy \
-	iperf3 iproute2 iputils-ping ethtool kmod jq sqlite3 udhcpd udhcpc socat procps strace util-linux xz-utils zstd mmdebstrap \
+	iperf3 iproute2 iputils-ping ethtool kmod jq sqlite3 udhcpd udhcpc socat procps strace nftables util-linux xz-utils zstd mmdebstrap \
 	debian-archive-keyring git libteam-utils
 installed   = dpkg-query -W -f '$${Status}\n' $(1) 2>/dev/null | grep -q 'ok installed'
 missing     = for p in $(1); do $(call installed,$$p) || printf '%s ' "$$p"; done
@@ -166,13 +166,15 @@ check-unit: suites = unit static golden
 check-netns: suites = netns
 check check-unit check-netns: deps
 	$(Q)$(MAKE) tested
-	$(Q)B=$(B) tests/run $(suites)
+	$(Q)B=$(B) tests/run $(WITHOUT:%=-x %) $(suites)
 
-# 500 kills at random, then thousands of random steps; SEED=N for the choices of another run.
+# 500 kills at random, then thousands of random steps, a million packets counted and 300,000 malformed frames; SEED=N
+# for the choices of another run.
 soak: deps
 	$(Q)$(MAKE) tested
-	$(Q)B=$(B) SEED=$${SEED:-$$(date +%s)} KILLS=$${KILLS:-500} STEPS=$${STEPS:-4000} TEST_LIMIT=7200 tests/run -v \
-		tests/netns/soak.bats tests/netns/random.bats
+	$(Q)B=$(B) SEED=$${SEED:-$$(date +%s)} KILLS=$${KILLS:-500} STEPS=$${STEPS:-4000} PACKETS=$${PACKETS:-1000000} \
+		FRAMES=$${FRAMES:-300000} TEST_LIMIT=7200 tests/run -v \
+		tests/netns/soak.bats tests/netns/random.bats tests/netns/flowcounts.bats tests/netns/flowmangled.bats
 
 # The same tests on a build with sanitizers, in a directory of its own.
 asan: deps

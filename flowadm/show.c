@@ -40,6 +40,8 @@ const struct column flow_stats_columns[] = {
 	{.name = "OPACKETS", .right = true, .width = 10, .text = stats_packets},
 	{.name = "OBYTES", .right = true, .width = 13, .text = stats_bytes, .raw = true},
 	{.name = "ODROPS", .right = true, .width = 8, .text = stats_packets},
+	{.name = "FRAGMENTS", .when = COLUMN_REQUEST, .right = true, .width = 9, .text = stats_packets},
+	{.name = "UNPARSED", .when = COLUMN_REQUEST, .right = true, .width = 8, .text = stats_packets},
 	{.name = "LINK", .when = COLUMN_REQUEST, .width = 12},
 	{.name = "SAMPLE", .when = COLUMN_REQUEST, .width = 6},
 	{.name = "SECONDS", .when = COLUMN_REQUEST, .right = true, .width = 8},

@@ -258,13 +258,16 @@ static int sweep_steer(int parent, struct mac mac, void *arg)
 	return 0;
 }
 
-static bool is_steered(const struct vlink *v)
+/* Frames are led to its ifb for its own cap, or for classes of its flows. */
+static bool is_steered(const struct daemon *d, const struct vlink *v)
 {
 	struct eff_cap cap = want_cap(v, false, 0);
-	struct flow_needs needs = flow_room_needs(v);
+	struct node n;
 
-	return cap.rate || cap.unknown ||
-	       (v->flows && !cap.blocked && (needs.classes[FLOW_IN] || needs.shares[FLOW_IN]));
+	if (cap.rate || cap.unknown || !v->flows)
+		return cap.rate || cap.unknown;
+	want_flow_node(d, v, &n);
+	return n.steer;
 }
 
 /* Which parents' hooks will be needed, before the first link asks whether its parent's can go. */
@@ -275,7 +278,7 @@ static void count_hooks(struct adopt *a)
 	HASH_ITER (hh_n, a->d->by_n, v, next) {
 		struct slink *parent = class_shaped(v->s.class) ? vlink_parent(a->d, v) : NULL;
 
-		if (!parent || !is_steered(v))
+		if (!parent || !is_steered(a->d, v))
 			continue;
 		v->hook = parent->l.ifindex;
 		parent->steered++;

@@ -41,6 +41,10 @@ void flows_close_counters(struct vlink *v, bool programs, bool classes)
 		DL_FOREACH (v->flows, f)
 			counter_close(&f->counters[i]);
 	}
+	if (programs) {
+		counter_close(&v->fragments);
+		counter_close(&v->unparsed);
+	}
 }
 
 static int by_slot(const void *a, const void *b)
@@ -48,6 +52,16 @@ static int by_slot(const void *a, const void *b)
 	struct flow *const *x = a, *const *y = b;
 
 	return ((*x)->s.slot > (*y)->s.slot) - ((*x)->s.slot < (*y)->s.slot);
+}
+
+static void read_odd(struct daemon *d, struct vlink *v, const struct node *key)
+{
+	struct flow_odd odd;
+
+	if (observe_flow_odd(d, key, &odd) < 0)
+		return;
+	counter_step(&v->fragments, odd.fragments[FLOW_IN] + odd.fragments[FLOW_OUT]);
+	counter_step(&v->unparsed, odd.unparsed[FLOW_IN] + odd.unparsed[FLOW_OUT]);
 }
 
 /* Readings of the rest and of count flows, which are by slot. */
@@ -64,6 +78,7 @@ static void read_counts(struct daemon *d, struct vlink *v, struct flow **flows, 
 		step_both(v->rest, &stats[0]);
 		for (size_t i = 0; i < count; i++)
 			step_both(flows[i]->counters, &stats[i + 1]);
+		read_odd(d, v, &key);
 	}
 	free(slots);
 	free(stats);
@@ -107,6 +122,20 @@ static json_t *row(const char *flow, const struct vlink *v, const struct counter
 			 total(c, FLOW_CTR_OBYTES), "odrops", total(c, FLOW_CTR_ODROPS));
 }
 
+static json_int_t sum(const struct counter *c)
+{
+	return (json_int_t)(c->base + c->last);
+}
+
+static json_t *rest_row(const struct vlink *v)
+{
+	json_t *rest = row("-", v, v->rest);
+
+	json_object_set_new(rest, "fragments", json_integer(sum(&v->fragments)));
+	json_object_set_new(rest, "unparsed", json_integer(sum(&v->unparsed)));
+	return rest;
+}
+
 static bool asked_for(const json_t *names, const char *name)
 {
 	json_t *one;
@@ -128,7 +157,7 @@ static void gather_link(struct daemon *d, struct vlink *v, const json_t *names, 
 		if (asked_for(names, f->s.name))
 			json_array_append_new(rows, row(f->s.name, v, f->counters));
 	if (!json_array_size(names))
-		json_array_append_new(rows, row("-", v, v->rest));
+		json_array_append_new(rows, rest_row(v));
 }
 
 static int by_name(const void *a, const void *b)

@@ -16,6 +16,7 @@
 #include "vnicd/want.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
@@ -291,19 +292,6 @@ static int drop_idle(struct daemon *d, const struct flow_edit *sorted, size_t co
 	return r;
 }
 
-static void forget_idle(struct daemon *d, const struct flow_edit *sorted, size_t count)
-{
-	for (size_t at = 0; at < count;) {
-		struct part p = part_at(d, sorted, at, count);
-
-		at += p.count;
-		if (!foreign_idle(p.v))
-			continue;
-		flows_drop(d, p.v);
-		world_remove(d, p.v);
-	}
-}
-
 static int carry_out(struct daemon *d, struct flow_edit *sorted, size_t count, struct err *e)
 {
 	size_t done = 0;
@@ -320,6 +308,13 @@ static int carry_out(struct daemon *d, struct flow_edit *sorted, size_t count, s
 	return r;
 }
 
+/* Its row is gone. */
+static void forget(struct daemon *d, struct vlink *v)
+{
+	flows_drop(d, v);
+	world_remove(d, v);
+}
+
 /* In a dry run: what would be done, told instead of done. */
 static int preview_all(struct daemon *d, const struct flow_edit *sorted, size_t count, struct err *e)
 {
@@ -332,6 +327,15 @@ static int preview_all(struct daemon *d, const struct flow_edit *sorted, size_t 
 		at += p.count;
 	}
 	return r;
+}
+
+/* What no flow takes is counted while there is one: it begins anew with the next first one. */
+static void forget_rest(struct vlink *v)
+{
+	if (v->flows)
+		return;
+	memset(v->rest, 0, sizeof(v->rest));
+	v->fragments = v->unparsed = (struct counter){0};
 }
 
 int reconcile_flows(struct daemon *d, const struct flow_edit *edits, size_t count, struct err *e)
@@ -348,12 +352,18 @@ int reconcile_flows(struct daemon *d, const struct flow_edit *edits, size_t coun
 		free(sorted);
 		return r;
 	}
-	if (r == 0)
-		forget_idle(d, sorted, count);
 	for (size_t i = 0; i < count && r == 0; i++) {
+		struct vlink *v = link_of(&sorted[i]);
+		bool last = i + 1 == count || link_of(&sorted[i + 1]) != v;
+
 		hand_on(&sorted[i]);
+		forget_rest(v);
 		flow_free(sorted[i].old);
+		if (last && foreign_idle(v))
+			forget(d, v);
 	}
 	free(sorted);
+	if (count >= TXN_MANY)
+		malloc_trim(0); /* a large batch must not leave its memory behind */
 	return r;
 }

@@ -621,3 +621,8 @@ int observe_flows(struct daemon *d, const struct node *n, const uint32_t *slots,
 {
 	return d->kernel->ops->flow_counts(d->kernel, n, slots, count, ret, NULL);
 }
+
+int observe_flow_odd(struct daemon *d, const struct node *n, struct flow_odd *ret)
+{
+	return d->kernel->ops->flow_odd(d->kernel, n, ret, NULL);
+}

@@ -62,6 +62,7 @@ void observe_subnets(struct daemon *d, struct vlink *v);
 /* What the flows of n in these slots have counted; see kernel_ops. */
 int observe_flows(struct daemon *d, const struct node *n, const uint32_t *slots, size_t count,
 		  struct flow_stats *ret);
+int observe_flow_odd(struct daemon *d, const struct node *n, struct flow_odd *ret);
 /* Has a link of the own namespace an address, other than link-local ones? */
 bool observe_addressed(struct daemon *d, int ifindex);
 

@@ -2,6 +2,7 @@
 /* The rows of flows in state.db. Decides nothing; transactions are store.c's. */
 #include "vnicd/store_sql.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -54,14 +55,18 @@ int store_flow_put(struct store *s, struct store_flow *f, struct err *e)
 	int r;
 
 	if (f->id)
-		return sql_run(s,
-			       sql_bind(s, S_FLOW_PUT, "iittti", (int64_t)f->n, (int64_t)f->slot, f->name,
-					f->text, boot, (int64_t)f->id),
-			       e);
-	r = sql_run(s,
-		    sql_bind(s, S_FLOW_ADD, "iittt", (int64_t)f->n, (int64_t)f->slot, f->name, f->text, boot),
-		    e);
-	if (r == 0)
+		r = sql_run(s,
+			    sql_bind(s, S_FLOW_PUT, "iittti", (int64_t)f->n, (int64_t)f->slot, f->name,
+				     f->text, boot, (int64_t)f->id),
+			    e);
+	else
+		r = sql_run(s,
+			    sql_bind(s, S_FLOW_ADD, "iittt", (int64_t)f->n, (int64_t)f->slot, f->name,
+				     f->text, boot),
+			    e);
+	if (r == -EEXIST)
+		return err_user(e, r, f->name, "its name, or its slot on the link, is another flow's");
+	if (r == 0 && !f->id)
 		f->id = (uint32_t)sqlite3_last_insert_rowid(s->db);
 	return r;
 }

@@ -221,7 +221,7 @@ static const struct failure {
 	 "not writable: mount its file system for writing, or give another --state-dir"},
 	{SQLITE_CANTOPEN, -EACCES, true, "cannot be opened: look at the directory's owner and mode"},
 	{SQLITE_BUSY, -EBUSY, true, "another program keeps it locked: close that program"},
-	{SQLITE_CONSTRAINT_UNIQUE, -EEXIST, true, "a link of this name is there already"},
+	{SQLITE_CONSTRAINT_UNIQUE, -EEXIST, false, NULL}, /* whose, its caller knows */
 	{SQLITE_CONSTRAINT, -EINVAL, false, NULL},
 	{SQLITE_NOMEM, -ENOMEM, false, NULL},
 	{0, -EIO, false, NULL},

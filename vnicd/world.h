@@ -45,6 +45,7 @@ struct vlink {
 	struct flow *flows;       /* of it, the oldest first */
 	struct flow *flow_texts;  /* by what they match */
 	struct counter rest[FLOW_CTR_COUNT]; /* what no flow of it takes, since the daemon began */
+	struct counter fragments, unparsed;  /* of struct flow_odd, both directions; as rest */
 	struct flow_room *room;              /* see flowroom.h; NULL: it never had a flow */
 	struct flow_set *flow_set;           /* want_flows() fills it; its own */
 	bool moved; /* somebody moved it: it is in place, not where its zone property says */

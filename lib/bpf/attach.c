@@ -6,6 +6,8 @@
  */
 #include "lib/bpf/internal.h"
 
+#include "lib/base/disable.h"
+
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -39,23 +41,17 @@ static const struct {
 			 .parent = TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_EGRESS)},
 };
 
-static bool no_tcx, no_redirect;
+static bool forced;
 
 void bpf_force_clsact(bool on)
 {
-	no_tcx = on;
+	forced = on;
 }
 
-#ifdef VNICD_TEST
-/* The daemon of the tests is told by its environment. */
-__attribute__((constructor)) static void ask_environment(void)
+static bool no_tcx(void)
 {
-	const char *disable = getenv("VNICD_DISABLE");
-
-	no_tcx = disable && strstr(disable, "tcx");
-	no_redirect = disable && strstr(disable, "redirect");
+	return forced || disabled("tcx");
 }
-#endif
 
 /*
  * A kernel with tcx (6.6) has it: nothing short of sending a frame would tell more. One without may have it
@@ -65,7 +61,7 @@ bool seat_redirects(void)
 {
 	uint32_t ids[64], count = sizeof(ids) / sizeof(ids[0]);
 
-	return !no_redirect &&
+	return !disabled("redirect") &&
 	       (!bpf_prog_query(LOOPBACK, SIDES[SIDE_INGRESS].tcx, 0, NULL, ids, &count) || errno != EINVAL);
 }
 
@@ -318,10 +314,10 @@ static int pin_at(int fd, const char *path, unsigned long *acts)
 /* The link dies with its descriptor until it is pinned. -EINVAL where the kernel has no tcx. */
 static int link_take(const struct seat *s, int prog_fd)
 {
-	FD fd = no_tcx ? -1 : bpf_link_create(prog_fd, s->ifindex, SIDES[s->side].tcx, NULL);
+	FD fd = no_tcx() ? -1 : bpf_link_create(prog_fd, s->ifindex, SIDES[s->side].tcx, NULL);
 
 	if (fd < 0)
-		return no_tcx ? -EINVAL : -errno;
+		return no_tcx() ? -EINVAL : -errno;
 	++*s->acts;
 	return pin_at(fd, s->pin, s->acts);
 }

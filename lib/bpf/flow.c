@@ -281,6 +281,15 @@ static int table_fits(const struct bpf *b, const struct bpf_flow_site *site, boo
 	return r == -ENOENT ? 0 : r;
 }
 
+/* Most VNICs have no flows: one look tells. */
+static bool is_pinned(const struct bpf *b, uint32_t n)
+{
+	char dir[PIN_MAX], ifb[PIN_MAX];
+
+	return !flow_pin(dir, b, n, "", NULL) && !pin_path(ifb, NULL, "%s/vnic-%u/ifb", b->dir, n) &&
+	       (!access(dir, F_OK) || !access(ifb, F_OK));
+}
+
 int bpf_flows_observe(struct bpf *b, const struct bpf_flow_site *site, bool *ret, struct err *e)
 {
 	bool there[FLOW_PROGS + 1] = {false};
@@ -288,10 +297,12 @@ int bpf_flows_observe(struct bpf *b, const struct bpf_flow_site *site, bool *ret
 	struct pins p;
 	int r = pins_of(b, site->n, site->ifindex, &p, e);
 
-	r = r ? r : find_maps(b, site->n, &maps, e);
+	*ret = false;
+	if (r || !is_pinned(b, site->n))
+		return r;
+	r = find_maps(b, site->n, &maps, e);
 	if (r)
 		return r;
-	*ret = false;
 	if (!maps.count)
 		return 0;
 	r = know_tags(b, site->n, e);
@@ -386,14 +397,6 @@ static int make(struct bpf *b, const struct bpf_flow_site *site, struct err *e)
 		return r;
 	configure(&s->bss->table, &home);
 	return seat_all(b, site, &p, s, e);
-}
-
-static bool is_pinned(const struct bpf *b, uint32_t n)
-{
-	char dir[PIN_MAX], ifb[PIN_MAX];
-
-	return !flow_pin(dir, b, n, "", NULL) && !pin_path(ifb, NULL, "%s/vnic-%u/ifb", b->dir, n) &&
-	       (!access(dir, F_OK) || !access(ifb, F_OK));
 }
 
 int bpf_flows_add(struct bpf *b, const struct bpf_flow_site *site, struct err *e)

@@ -12,6 +12,7 @@
 
 #include "lib/bpf/bpf.h"
 #include "lib/model/flowset.h"
+#include "lib/model/stats.h"
 
 #define FLOW_SLOTS_MAX 65536u
 
@@ -78,11 +79,7 @@ int bpf_flows_actions(struct bpf *b, uint32_t n,
 /* Of each of these slots. */
 int bpf_flows_counts(struct bpf *b, uint32_t n, const uint32_t *slots, size_t count,
 		     struct bpf_flow_count *ret, struct err *e);
-/* Later fragments that found no first one, and packets dropped as unparsed, by direction. */
-struct bpf_flow_odd {
-	uint64_t fragments[FLOW_DIRS], unparsed[FLOW_DIRS];
-};
-int bpf_flows_odd(struct bpf *b, uint32_t n, struct bpf_flow_odd *ret, struct err *e);
+int bpf_flows_odd(struct bpf *b, uint32_t n, struct flow_odd *ret, struct err *e);
 
 /*
  * The filter on our tree's root (7fd0:) on a device of the namespace the thread is in, that reads the class

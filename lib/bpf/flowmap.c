@@ -284,16 +284,7 @@ int flowmap_find(const struct flowmap *m, const union flow_block *key, uint32_t 
 
 int flowmap_put(const struct flowmap *m, const union flow_block *keys, const uint32_t *at, size_t count)
 {
-	uint32_t done = (uint32_t)count;
-	int r;
-
-	if (!count)
-		return 0;
-	if (count == 1)
-		r = bpf_map_update_elem(m->rules, keys, at, BPF_ANY);
-	else
-		r = bpf_map_update_batch(m->rules, keys, at, &done, NULL);
-	return r ? -errno : 0;
+	return map_fill(m->rules, keys, sizeof(*keys), at, sizeof(*at), count);
 }
 
 int flowmap_drop(const struct flowmap *m, const union flow_block *keys, size_t count)

@@ -397,7 +397,7 @@ int bpf_flows_counts(struct bpf *b, uint32_t n, const uint32_t *slots, size_t co
 	return r ? vnic_failed(n, r, "cannot read its flows' counters", e) : 0;
 }
 
-int bpf_flows_odd(struct bpf *b, uint32_t n, struct bpf_flow_odd *ret, struct err *e)
+int bpf_flows_odd(struct bpf *b, uint32_t n, struct flow_odd *ret, struct err *e)
 {
 	const uint32_t row = FLOW_ROW_ODD;
 	struct bpf_flow_count sum;

@@ -148,6 +148,8 @@ int pin_remove(const char *path, unsigned long *acts, struct err *e);
 int said(struct err *e, int code, const char *object, const char *what);
 /* Drops what libbpf said before, so that it is no reason for a later failure. */
 void forget_said(void);
+/* Writes count elements, in order; of those before the one that failed all are there. */
+int map_fill(int fd, const void *keys, size_t key_size, const void *values, size_t value_size, size_t count);
 int prog_tag(int prog_fd, uint8_t ret[static BPF_TAG_SIZE]);
 /* Every steer entry of a hook. */
 int steer_purge(struct bpf *b, int hook, struct err *e);

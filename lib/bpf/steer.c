@@ -64,7 +64,7 @@ static int put(struct bpf *b, const struct steer_key *k, int ifb, uint64_t last)
 	struct steer_value v = {.ifb = (uint32_t)ifb, .last = last};
 
 	++*b->acts;
-	return bpf_map_update_elem(b->steer, k, &v, BPF_ANY);
+	return map_fill(b->steer, k, sizeof(*k), &v, sizeof(v), 1);
 }
 
 /* An entry and the filter to its ifb. */

@@ -32,8 +32,9 @@ static const struct counter {
 	const char *key;
 	enum unit unit;
 } counters[] = {
-	{"ipackets", PACKETS}, {"rbytes", BYTES}, {"ierrors", PACKETS}, {"idrops", PACKETS},
-	{"opackets", PACKETS}, {"obytes", BYTES}, {"oerrors", PACKETS}, {"odrops", PACKETS},
+	{"ipackets", PACKETS},  {"rbytes", BYTES},     {"ierrors", PACKETS}, {"idrops", PACKETS},
+	{"opackets", PACKETS},  {"obytes", BYTES},     {"oerrors", PACKETS}, {"odrops", PACKETS},
+	{"fragments", PACKETS}, {"unparsed", PACKETS},
 };
 
 struct stats {
@@ -72,6 +73,8 @@ char *stats_packets(const json_t *row, const json_t *value)
 {
 	double number = json_number_value(value);
 
+	if (!json_is_number(value))
+		return NULL;
 	return text_number(number, is_rate(row) && number < 10 && number != (double)round_off(number));
 }
 

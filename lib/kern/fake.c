@@ -154,6 +154,15 @@ static int fake_flow_counts(struct kernel *k, const struct node *n, const uint32
 	return 0;
 }
 
+static int fake_flow_odd(struct kernel *k, const struct node *n, struct flow_odd *ret, struct err *e)
+{
+	(void)k;
+	(void)n;
+	(void)e;
+	*ret = (struct flow_odd){0};
+	return 0;
+}
+
 static int fake_observe(struct kernel *k, const struct node *key, struct node *ret, struct err *e)
 {
 	struct node *n = find(fake_of(k), key->n);
@@ -539,6 +548,7 @@ static const struct kernel_ops fake_ops = {
 	.drops = fake_drops,
 	.flow_change = fake_flow_change,
 	.flow_counts = fake_flow_counts,
+	.flow_odd = fake_flow_odd,
 	.shares_subnet = fake_shares_subnet,
 	.marked = fake_marked,
 	.pins = fake_pins,

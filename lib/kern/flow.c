@@ -280,3 +280,8 @@ int real_flow_counts(struct kernel *k, const struct node *n, const uint32_t *slo
 		rc = flow_classes_count(r, &n->ifb_port, FLOW_IN, slots, count, ret, e);
 	return rc;
 }
+
+int real_flow_odd(struct kernel *k, const struct node *n, struct flow_odd *ret, struct err *e)
+{
+	return bpf_flows_odd(real_of(k)->bpf, n->n, ret, e);
+}

@@ -51,6 +51,7 @@ struct kernel_ops {
 	 */
 	int (*flow_counts)(struct kernel *k, const struct node *n, const uint32_t *slots, size_t count,
 			   struct flow_stats *ret, struct err *e);
+	int (*flow_odd)(struct kernel *k, const struct node *n, struct flow_odd *ret, struct err *e);
 	/* True when the link has an address (either family) inside one of the parent's subnets. */
 	int (*shares_subnet)(struct kernel *k, int ifindex, int parent_ifindex, bool *ret, struct err *e);
 	/*

@@ -2,6 +2,7 @@
 /* Makes, changes, moves and removes links, through libnl-route's objects. Decides nothing about which. */
 #include "lib/kern/real.h"
 
+#include "lib/base/disable.h"
 #include "lib/nl/netns.h"
 
 #include <errno.h>
@@ -291,7 +292,7 @@ static int add_etherstub(struct act *a)
 	if (to->kind[0])
 		return create(a, to->kind, 0);
 	for (size_t i = 0; rc == -EOPNOTSUPP && i < 2; i++) {
-		rc = create(a, choices[i], 0);
+		rc = disabled(choices[i]) ? -EOPNOTSUPP : create(a, choices[i], 0);
 		if (!rc)
 			snprintf(to->kind, sizeof(to->kind), "%s", choices[i]);
 	}
@@ -477,23 +478,11 @@ int link_mac(struct act *a)
 	return rc;
 }
 
-static bool no_live_rename;
-
-#ifdef VNICD_TEST
-/* The daemon of the tests is told by its environment. */
-__attribute__((constructor)) static void ask_environment(void)
-{
-	const char *disable = getenv("VNICD_DISABLE");
-
-	no_live_rename = disable && strstr(disable, "rename-up");
-}
-#endif
-
 static int set_name(struct act *a, bool up)
 {
 	LINK_AUTO want = rtnl_link_alloc();
 
-	if (up && no_live_rename)
+	if (up && disabled("rename-up"))
 		return -EBUSY;
 	if (want)
 		rtnl_link_set_name(want, a->op->to.port.name);

@@ -5,6 +5,7 @@
  */
 #include "lib/kern/real.h"
 
+#include "lib/base/disable.h"
 #include "lib/nl/netns.h"
 
 #include <errno.h>
@@ -70,17 +71,18 @@ static int try_live_rename(struct nl_sock *sk, struct extack *x)
 static int try_all(struct nl_sock *sk, struct means *ret, struct extack *x)
 {
 	static const struct {
+		const char *word;
 		int (*fn)(struct nl_sock *sk, struct extack *x);
 		int no;
 		size_t at;
 	} rows[] = {
-		{try_dummy, -EOPNOTSUPP, offsetof(struct means, dummy)},
-		{try_fq_codel, -ENOENT, offsetof(struct means, fq_codel)},
-		{try_live_rename, -EBUSY, offsetof(struct means, live_rename)},
+		{"dummy", try_dummy, -EOPNOTSUPP, offsetof(struct means, dummy)},
+		{"fq_codel", try_fq_codel, -ENOENT, offsetof(struct means, fq_codel)},
+		{"rename-up", try_live_rename, -EBUSY, offsetof(struct means, live_rename)},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		int rc = rows[i].fn(sk, x);
+		int rc = disabled(rows[i].word) ? rows[i].no : rows[i].fn(sk, x);
 
 		if (rc && rc != rows[i].no)
 			return rc;

@@ -228,6 +228,7 @@ static const struct kernel_ops real_ops = {
 	.drops = real_drops,
 	.flow_change = real_flow_change,
 	.flow_counts = real_flow_counts,
+	.flow_odd = real_flow_odd,
 	.shares_subnet = real_shares_subnet,
 	.marked = real_marked,
 	.pins = real_pins,

@@ -152,6 +152,7 @@ int real_flow_change(struct kernel *k, const struct node *n, const struct flow_s
 		     const struct flow_set *want, struct err *e);
 int real_flow_counts(struct kernel *k, const struct node *n, const uint32_t *slots, size_t count,
 		     struct flow_stats *ret, struct err *e);
+int real_flow_odd(struct kernel *k, const struct node *n, struct flow_odd *ret, struct err *e);
 
 /* Each fills its slot of kernel_ops: observe.c, stats.c, addr.c, ethtool.c, marked.c. */
 int real_observe(struct kernel *k, const struct node *key, struct node *ret, struct err *e);

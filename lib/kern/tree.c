@@ -6,6 +6,7 @@
  */
 #include "lib/kern/real.h"
 
+#include "lib/base/disable.h"
 #include "lib/bpf/flow.h"
 #include "lib/kern/htb.h"
 #include "lib/kern/view.h"
@@ -471,6 +472,9 @@ static int queue_send(struct act *a, const struct leaf *leaf, const struct where
 		      bool fresh)
 {
 	struct place p = {.r = a->r, .shape = s, .mtu = a->node->mtu, .fresh = fresh};
+
+	if (disabled(leaf->kind))
+		return -ENOENT;
 	MSG_AUTO msg = tc_msg(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE, w, leaf->kind);
 
 	if (!msg || leaf->put(msg, &p) < 0)

@@ -25,3 +25,9 @@ struct flow_counts {
 struct flow_stats {
 	struct flow_counts programs, classes;
 };
+
+/* What of a link's packets could not be looked at as it should be, by enum flow_dir. */
+struct flow_odd {
+	uint64_t fragments[2]; /* later ones that found no first one */
+	uint64_t unparsed[2];  /* dropped, as their transport header was out of reach */
+};

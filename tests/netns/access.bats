@@ -16,24 +16,33 @@ setup_file() {
 	chmod 711 "$VT_DIR"
 	[[ $(dirname "$VT_DIR") == /tmp ]] || chmod 711 "$(dirname "$VT_DIR")"
 	install -m 755 "$VNICADM" "$VT_DIR/vnicadm"
+	install -m 755 "$FLOWADM" "$VT_DIR/flowadm"
 	echo 'create-etherstub stub2' >"$VT_DIR/batch"
+	echo 'create-flow -l vnic1 transport=udp f2' >"$VT_DIR/flowbatch"
 	with_group
 	vt_daemon
 }
 teardown_file() { vt_cleanup; }
 teardown() { delete_all; }
 
-# Somebody of whom vnicd knows only the credentials: as nobody|member|primary ARGUMENT..., as root
+# A command line of a row: of flowadm when it begins with that word. typing [flowadm] ARGUMENT...
+typing() { if [[ ${1:-} == flowadm ]]; then flow "${@:2}"; else adm "$@"; fi; }
+program() { if [[ ${1:-} == flowadm ]]; then echo flowadm; else echo vnicadm; fi; }
+
+# Somebody of whom vnicd knows only the credentials: as nobody|member|primary [flowadm] ARGUMENT..., as root
 as() {
-	local who
+	local who program
 
 	case $1 in
-	root) adm "${@:2}" && return ;;
+	root) typing "${@:2}" && return ;;
 	nobody) who=(--regid=65534 --clear-groups) ;;
 	member) who=(--regid=65534 "--groups=$(group_id)") ;;
 	primary) who=("--regid=$(group_id)" --clear-groups) ;;
 	esac
-	setpriv --reuid=65534 "${who[@]}" "$VT_DIR/vnicadm" "${@:2}"
+	shift
+	program=$(program "$@")
+	[[ $program != flowadm ]] || shift
+	setpriv --reuid=65534 "${who[@]}" "$VT_DIR/$program" "$@"
 }
 
 # The group's number. Where the machine has no such group, the daemon is shown an /etc/group with one.
@@ -68,7 +77,7 @@ commands() {
 		reads|show-linkprop
 		reads|help
 		changes|create-vnic -l eth0 vnic2|delete-vnic vnic2
-		changes|delete-vnic vnic1|create-vnic -l eth0 -m 2:8:20:0:0:1 -p maxbw=10M vnic1
+		changes|delete-vnic vnic1|VNIC
 		changes|create-etherstub stub1|delete-etherstub stub1
 		changes|delete-etherstub stub0|create-etherstub stub0
 		changes|rename-link vnic1 vnic5|rename-link vnic5 vnic1
@@ -76,22 +85,47 @@ commands() {
 		changes|reset-linkprop -p maxbw vnic1|set-linkprop -p maxbw=10M vnic1
 		changes|reapply|reapply
 		changes|-b BATCH|delete-etherstub stub2
-		changes|reset -y|-b RESTORE
+		reads|flowadm show-flow
+		reads|flowadm show-flow -s -o flow
+		reads|flowadm show-flow -s -i 1 1 -o flow
+		reads|flowadm show-flowprop
+		reads|flowadm match-flow -l vnic1 transport=tcp
+		reads|flowadm help
+		changes|flowadm create-flow -l vnic1 transport=udp f2|flowadm delete-flow f2
+		changes|flowadm delete-flow f1|flowadm create-flow -l vnic1 transport=tcp,local_port=80 -p maxbw=1M f1
+		changes|flowadm set-flowprop -p maxbw=2M f1|flowadm set-flowprop -p maxbw=1M f1
+		changes|flowadm reset-flowprop -p maxbw f1|flowadm set-flowprop -p maxbw=1M f1
+		changes|flowadm -b FLOWBATCH|flowadm delete-flow f2
+		changes|reset -y|WORLD
 	END
 }
-typed() { commands | grep "^$1" | sed "s|BATCH|$VT_DIR/batch|; s|RESTORE|$VT_DIR/restore|"; }
+typed() { commands | grep "^$1" | sed "s|FLOWBATCH|$VT_DIR/flowbatch|; s|BATCH|$VT_DIR/batch|"; }
 
+vnic_and_flow() {
+	adm create-vnic -l eth0 -m 2:8:20:0:0:1 -p maxbw=10M vnic1 2>/dev/null
+	flow create-flow -l vnic1 transport=tcp,local_port=80 -p maxbw=1M f1
+}
 world() {
-	echo 'create-etherstub stub0
-		create-vnic -l eth0 -m 2:8:20:0:0:1 -p maxbw=10M vnic1' >"$VT_DIR/restore"
-	adm -b "$VT_DIR/restore" 2>/dev/null
+	adm create-etherstub stub0
+	vnic_and_flow
+}
+take_back() {
+	case $1 in
+	WORLD) world ;;
+	VNIC) vnic_and_flow ;;
+	*) typing "$@" 2>/dev/null ;;
+	esac
 }
 # What there is, but for numbers that a link made again has anew
-told() { adm show-vnic -p -o link,over,macvalue,bandwidth,state; adm show-etherstub; }
+told() {
+	adm show-vnic -p -o link,over,macvalue,bandwidth,state
+	adm show-etherstub
+	flow show-flow -p -o flow,link,attributes,bandwidth,state
+}
 
 @test "the table has a row for each command" {
-	is "$(adm help | sed -n 's/^  \([a-z][a-z-]*\).*/\1/p' | sort)" \
-		"$(commands | cut -d'|' -f2 | cut -d' ' -f1 | grep -v '^-' | sort -u)"
+	is "$({ adm help; flow help; } | sed -n 's/^  \([a-z][a-z-]*\).*/\1/p' | sort -u)" \
+		"$(commands | cut -d'|' -f2 | sed 's/^flowadm //' | cut -d' ' -f1 | grep -v '^-' | sort -u)"
 }
 
 @test "the socket is 0666: everybody reads, with every command that changes nothing" {
@@ -102,9 +136,10 @@ told() { adm show-vnic -p -o link,over,macvalue,bandwidth,state; adm show-ethers
 	for who in nobody member primary; do
 		while IFS='|' read -r _ words; do
 			# shellcheck disable=SC2086 # words
-			is "$(adm $words)" "$(as $who $words)" "$who: $words"
+			is "$(typing $words)" "$(as $who $words)" "$who: $words"
 		done < <(typed reads)
 		is "$(adm)" "$(as $who)"
+		is "$(flow)" "$(as $who flowadm)"
 	done
 }
 
@@ -117,7 +152,7 @@ told() { adm show-vnic -p -o link,over,macvalue,bandwidth,state; adm show-ethers
 		# shellcheck disable=SC2086 # words
 		run --separate-stderr as nobody $words
 		is 1 "$status" "$words"
-		is "vnicadm: permission denied: be root or join group vnicd" "$stderr" "$words"
+		is "$(program $words): permission denied: be root or join group vnicd" "$stderr" "$words"
 		is "$before" "$(told)" "$words"
 	done < <(typed changes)
 	# Whether there is such a link is not told first.
@@ -137,7 +172,7 @@ told() { adm show-vnic -p -o link,over,macvalue,bandwidth,state; adm show-ethers
 				run --separate-stderr as $who $words
 				is 0 "$status" "$who: $words: $stderr"
 				[[ $words == reapply ]] || [[ $before != "$(told)" ]] || is changed "$(told)" "$who: $words"
-				adm $undo 2>/dev/null
+				take_back $undo
 			}
 			is "$before" "$(told)" "$who: $words, taken back"
 		done < <(typed changes)

@@ -167,7 +167,7 @@ ping_to() { in_ns_to "$1" "$2" ping -q -c 50 -i 0.06 -W 2 "$3"; }
 	adm set-linkprop -p maxbw=40M,maxbw-rx=20M b0
 }
 
-# Stays the last one: the daemon starts anew.
+# From here on the daemon starts anew.
 @test "the same paths without tcx: the programs are clsact filters" {
 	stop
 	VNICD=$FAULTY start VNICD_DISABLE=tcx
@@ -197,4 +197,22 @@ ping_to() { in_ns_to "$1" "$2" ping -q -c 50 -i 0.06 -W 2 "$3"; }
 	done
 	! in_ns h tc qdisc show | grep -q clsact || complain "a clsact of ours stayed"
 	! in_ns a tc qdisc show | grep -q clsact || complain "a clsact of ours stayed"
+}
+
+@test "the same without fq_codel, where the leaf is a plain queue" {
+	stop
+	VNICD=$FAULTY start VNICD_DISABLE=fq_codel
+	adm set-linkprop -p maxbw=300M a0
+	adm set-linkprop -p maxbw=40M,maxbw-rx=20M b0
+	[[ $(in_ns a tc qdisc show dev a0) == *bfifo* ]]
+	! in_ns a tc qdisc show dev a0 | grep -q codel || complain "a leaf that is not there"
+	measured plain_leaf
+	stop
+	start A=
+	grep 'adopted' "$VT_DIR/log" | tail -1 | grep -q ' 0 modifying acts'
+	adm reset-linkprop -p maxbw,maxbw-rx,maxbw-tx a0
+	adm reset-linkprop -p maxbw,maxbw-rx,maxbw-tx b0
+}
+plain_leaf() {
+	streams 4 "to-the-wire a p 10.99.0.1 5301 tcp4 300M" "from-the-wire p b 10.99.0.11 5302 tcp4 20M"
 }

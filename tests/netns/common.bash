@@ -49,26 +49,38 @@ await_end() {
 
 # --- the state of everything, as text ---------------------------------------------------------------------------------
 
-# One namespace: links, addresses, routes, qdiscs, classes, filters, programs. No counters.
+# One namespace: links, addresses, routes, qdiscs, classes, filters, programs. No counters. What follows "#@" goes before
+# each line up to the next: a sed for each list would take most of the time.
 # shellcheck disable=SC2016
 LOOK='
-ip -d -o link show | sed "s/^/link /"
-ip -br addr show | sed "s/^/addr /"
-ip route show | sed "s/^/route /"
-ip -6 route show | sed "s/^/route6 /"
-ip rule show | sed "s/^/rule /"
-ip -6 rule show | sed "s/^/rule6 /"
-ip route show table all | sed -n "/ table [^l]/s/^/tables /p"
+echo "#@link "
+ip -d -o link show
+echo "#@addr "
+ip -br addr show
+echo "#@route "
+ip route show
+echo "#@route6 "
+ip -6 route show
+echo "#@rule "
+ip rule show
+echo "#@rule6 "
+ip -6 rule show
+echo "#@tables "
+ip route show table all
+echo "#@"
 grep -s . /proc/sys/net/ipv6/conf/*/accept_ra /proc/sys/net/ipv4/conf/*/arp_ignore /proc/sys/net/ipv4/conf/*/arp_announce
 "$1"
 qdiscs=$(tc qdisc show)
 echo "$qdiscs"
 echo "$qdiscs" | while read -r _ kind handle _ dev _; do
 	case "$kind $handle" in
-	"htb 7fd0:") tc class show dev "$dev" | sed "s/^/$dev /" ;;
+	"htb 7fd0:")
+		echo "#@$dev "
+		tc class show dev "$dev" ;;
 	"clsact ffff:")
 		for side in ingress egress; do
-			tc filter show dev "$dev" $side | sed "s/^/$dev $side /"
+			echo "#@$dev $side "
+			tc filter show dev "$dev" $side
 		done ;;
 	esac
 done'
@@ -83,7 +95,11 @@ hooks() {
 	done
 }
 
-look_at() { nsenter --net="/run/netns/$VT$1" sh -c "$LOOK" sh "$TOOLS/hooks" </dev/null | sed -E "s/^/$1: /"; }
+look_at() {
+	nsenter --net="/run/netns/$VT$1" sh -c "$LOOK" sh "$TOOLS/hooks" </dev/null |
+		awk -v at="$1: " '/^#@/ { before = substr($0, 3); next }
+			before != "tables " || / table [^l]/ { print at before $0 }'
+}
 
 # The steering entries: MAC, ifb by name, open or not
 steered() {
@@ -95,6 +111,16 @@ steered() {
 			{ print "steer", $1 in name ? name[$1] : $1, $2, "to", $3 in name ? name[$3] : "ifindex " $3, $4 }' \
 			<(in_ns h ip -o link show) <(bpftool -j map dump pinned "$map" | sed 's/{"key":\[/\n&/g' | sed -nE \
 			's/.*"formatted":\{"key":\{"ifindex":([0-9]+),"mac":(\[[0-9,]+\]).*"ifb":([0-9]+),.*"last":([0-9]+).*/\1 \2 \3 \4/p')
+	done
+}
+
+# The rules of flows by their keys, without the mask's number, which another order of changes makes another one
+rules() {
+	local map
+
+	for map in "$VT_DIR"/bpf/*/*/vnic-*/flows/rules; do
+		[[ -e $map ]] || continue
+		bpftool -j map dump pinned "$map" | jq -r '.[].key[:44] | map(tonumber? // .) | join("")' | sed 's/^/rule /'
 	done
 }
 
@@ -113,9 +139,12 @@ indexes() {
 told() {
 	adm show-vnic -o link,over,mactype,macvalue,bandwidth,mtu,zone,state
 	adm show-etherstub
+	flow show-flow -p -o flow,link,attributes,rank,bandwidth,priority,state
 	adm show-link -a -o link,class,mtu,over | sed -E 's/^(v[io])[0-9]+ +/\1N /; s/ +/ /g'
 	sqlite3 -readonly "$VT_DIR/state/state.db" 'SELECT "intent", * FROM intent; SELECT "prop", name, key, value
 		FROM prop JOIN link USING (n); SELECT "row", class, name FROM link;
+		SELECT "flow", link.name, flow.name, text, flow.boot <> "" FROM flow JOIN link USING (n);
+		SELECT "flowprop", name, key, value FROM flowprop JOIN flow USING (id);
 		SELECT "arp", ignore, announce FROM arp ORDER BY 1, 2, 3' | sed -E 's/\|vo[0-9]+/|voN/'
 }
 
@@ -124,6 +153,7 @@ dump() {
 	# Side by side, for speed.
 	cat <(look_at h) <(look_at_zones) <(
 		steered
+		rules
 		pins
 		told
 	) | sed -E 's/: link ([0-9]+): ([^:@]+)@?[^:]*: <(.*)>/: link \2 \1 \3/
@@ -135,6 +165,7 @@ dump() {
 		/ (qdisc|class) / s/\b[89a-f][0-9a-f]{3}:( |$)/H:\1/g
 		/ filter / { s/ id [0-9]+//; s/:\[[0-9]+\]//; s/(flower chain 0 handle) 0x[0-9a-f]+/\1 N/ }
 		s/\bvi[0-9]+/viN/g; s/\bvo[0-9]+/voN/g; s/\tindex [0-9]+ ref/\tindex N ref/; s/(vnicd:[-0-9a-f]+):[0-9]+/\1:N/; s/vnic-[0-9]+/vnic-N/; s/(link v[io]N) [0-9]+ (.*ether) [^ ]+/\1 \2/
+		s/7fd0:[1-9a-f][0-9a-f]{1,2}\b/7fd0:F/g
 		s/ bridge .* addrgenmode/ bridge addrgenmode/; s/ +/ /g' | if [[ ${1:-} == remade ]]; then remade; else cat; fi | sort
 }
 
@@ -304,6 +335,28 @@ control_end() {
 	vt_until 30 vt_gone "$CONTROL" || vt_stop "$CONTROL"
 	awk '$1 == "lost" { lost = $2 } $1 == "gap_max_ms" { gap = $2 } END { exit !(gap == "" || lost > 0 || gap > 8) }' \
 		"$VT_DIR/control"
+}
+
+# What happens to qdiscs and classes of a namespace: monitor NS
+monitor() { vt_bg in_ns_to "$VT_DIR/monitor.$1" "$1" stdbuf -oL tc monitor; }
+# Numbered packets between z1 (10.99.0.9) and p, at a rate each way: load_both_ways RATE [SECONDS]; load_end
+load_both_ways() {
+	vt_bg in_ns_to "$VT_DIR/seq.in" z1 "$TOOLS/seqrecv" --port 7801 --seconds "${2:-60}" --idle 500
+	RECEIVERS=("$VT_PID")
+	vt_bg in_ns_to "$VT_DIR/seq.out" p "$TOOLS/seqrecv" --port 7802 --seconds "${2:-60}" --idle 500
+	RECEIVERS+=("$VT_PID")
+	sleep 0.1
+	vt_bg in_ns_to "$VT_DIR/seq.send.in" p "$TOOLS/seqsend" --host 10.99.0.9 --port 7801 --rate "$1" --seconds "${2:-60}"
+	SENDERS=("$VT_PID")
+	vt_bg in_ns_to "$VT_DIR/seq.send.out" z1 "$TOOLS/seqsend" --host 10.99.0.1 --port 7802 --rate "$1" --seconds "${2:-60}"
+	SENDERS+=("$VT_PID")
+	sleep 0.3
+}
+load_end() {
+	local pid
+
+	for pid in "${SENDERS[@]}"; do vt_stop "$pid" INT; done
+	for pid in "${RECEIVERS[@]}"; do vt_until 30 vt_gone "$pid" || vt_stop "$pid"; done
 }
 
 # Says a measured figure and its bounds: figure NAME VALUE LOW HIGH ("-": none)

@@ -118,26 +118,6 @@ there_and_back() {
 
 # --- changes under traffic ------------------------------------------------------------------------------------------------
 
-monitor() { vt_bg in_ns_to "$VT_DIR/monitor.$1" "$1" stdbuf -oL tc monitor; }
-load_both_ways() {
-	vt_bg in_ns_to "$VT_DIR/seq.in" z1 "$TOOLS/seqrecv" --port 7801 --seconds 60 --idle 500
-	RECEIVERS=("$VT_PID")
-	vt_bg in_ns_to "$VT_DIR/seq.out" p "$TOOLS/seqrecv" --port 7802 --seconds 60 --idle 500
-	RECEIVERS+=("$VT_PID")
-	sleep 0.1
-	vt_bg in_ns_to "$VT_DIR/seq.send.in" p "$TOOLS/seqsend" --host 10.99.0.9 --port 7801 --rate "$1" --seconds 60
-	SENDERS=("$VT_PID")
-	vt_bg in_ns_to "$VT_DIR/seq.send.out" z1 "$TOOLS/seqsend" --host 10.99.0.1 --port 7802 --rate "$1" --seconds 60
-	SENDERS+=("$VT_PID")
-	sleep 0.3
-}
-load_end() {
-	local pid
-
-	for pid in "${SENDERS[@]}"; do vt_stop "$pid" INT; done
-	for pid in "${RECEIVERS[@]}"; do vt_until 30 vt_gone "$pid" || vt_stop "$pid"; done
-}
-
 identity() {
 	in_ns z1 tc qdisc show dev vnic1 | sed 's/direct_packets_stat [0-9]*//; s/limit.*//; s/rate.*//'
 	in_ns h tc qdisc show dev "$(ifb)" | sed 's/direct_packets_stat [0-9]*//; s/limit.*//; s/rate.*//'

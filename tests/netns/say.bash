@@ -98,11 +98,11 @@ datagrams() {
 	' "$2" "$3" "$4" "${5:-9}"
 }
 
-# Deletes every VNIC and etherstub that a test left.
+# Deletes every VNIC and etherstub that a test left, but those of the control (see common.bash).
 delete_all() {
 	local names
 
-	mapfile -t names < <(adm show-vnic -j | jq -r '.[].link')
+	mapfile -t names < <(adm show-vnic -j | jq -r '.[].link | select(startswith("control") | not)')
 	((${#names[@]} == 0)) || adm delete-vnic "${names[@]}"
 	mapfile -t names < <(adm show-etherstub -j | jq -r '.[].link')
 	((${#names[@]} == 0)) || adm delete-etherstub "${names[@]}"

@@ -457,7 +457,7 @@ static uint32_t class_in(const struct ran *r)
 START_TEST(as_the_model_says)
 {
 	unsigned long pairs = setting("PAIRS", getenv("SLOW_BUILD") ? 10000 : 50000), lone = 0, none = 0;
-	struct bpf_flow_odd odd;
+	struct flow_odd odd;
 	struct bpf_flow_count rest;
 	double start = seconds();
 
@@ -603,7 +603,7 @@ struct sums {
 
 static struct sums sums_now(void)
 {
-	struct bpf_flow_odd odd;
+	struct flow_odd odd;
 	struct sums s;
 
 	ck_ok(bpf_flows_odd(b, 1, &odd, &e));

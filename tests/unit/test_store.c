@@ -459,10 +459,9 @@ static const char version_1[] =
 
 static struct store_flow flow(uint32_t n, uint32_t slot, const char *name, const char *text, bool temp)
 {
-	struct store_flow f = {.n = n, .slot = slot, .temp = temp};
+	struct store_flow f = {.n = n, .slot = slot, .text = text, .temp = temp};
 
 	snprintf(f.name, sizeof(f.name), "%s", name);
-	snprintf(f.text, sizeof(f.text), "%s", text);
 	return f;
 }
 
@@ -525,8 +524,10 @@ START_TEST(flows_are_unique)
 	struct store_flow slot = flow(one, 1, "dns", "transport=udp", false);
 
 	OK(store_flow_put(s, &f, &e));
-	ck_assert_int_lt(store_flow_put(s, &name, &e), 0);
-	ck_assert_int_lt(store_flow_put(s, &slot, &e), 0);
+	ck_assert_int_eq(store_flow_put(s, &name, &e), -EEXIST);
+	ck_assert_str_eq(e.object, "web");
+	ck_assert_int_eq(store_flow_put(s, &slot, &e), -EEXIST);
+	ck_assert_str_eq(e.object, "dns");
 	slot.n = two;
 	OK(store_flow_put(s, &slot, &e));
 	id = slot.id;
