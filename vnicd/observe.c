@@ -68,7 +68,7 @@ static void key_for(struct daemon *d, const struct vlink *v, const char *zone, s
 	key->iso = prop_isolate(&v->props) ? ISO_ON : ISO_OFF;
 	ifb = slink_by_name(d, key->ifb_port.name);
 	key->ifb_port.ifindex = ifb ? ifb->l.ifindex : 0;
-	if (v->flows || v->s.class == CLASS_FOREIGN) {
+	if (v->flows || (v->s.class == CLASS_FOREIGN && v->flow_set)) {
 		struct node want;
 
 		want_node(d, v, key, &want);
