@@ -79,7 +79,8 @@ static struct intent *intent_of(struct adopt *a, uint32_t n, const char *kind)
  * others. */
 static void seen_in(struct daemon *d, struct vlink *v, const struct port *port, enum link_class class)
 {
-	if (class != v->s.class || v->seen)
+	/* What others took of a link's that is not ours is of no use where it is. */
+	if (class != v->s.class || v->seen || (class == CLASS_FOREIGN && port->zone[0]))
 		return;
 	v->seen = true;
 	if (class != CLASS_VNIC) {
