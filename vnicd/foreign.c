@@ -137,5 +137,7 @@ int foreign_new(struct daemon *d, const struct slink *s, struct vlink **ret, str
 
 const char *foreign_class(const struct vlink *v)
 {
-	return v->below && v->below->l.kind[0] ? v->below->l.kind : link_class_str(v->s.class);
+	bool theirs = v->s.class == CLASS_FOREIGN && v->below && v->below->l.kind[0];
+
+	return theirs ? v->below->l.kind : link_class_str(v->s.class);
 }
