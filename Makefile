@@ -62,9 +62,9 @@ $(B)/flowadm/flowadm: $(call objs,$(call srcs,flowadm) $(CLI_SRC))
 $(B)/vnicd/vnicd: LIBS = -lnl-route-3 -lnl-3 -lmnl -lbpf -lcap-ng -lsystemd -ljansson -lsqlite3 -linih -lm
 $(foreach c,$(COMMANDS),$(B)/$(c)/$(c)): LIBS = -ljansson -lsmartcols
 # The daemon that dies or fails on demand, for tests only.
-$(B)/tests/vnicd: $(call objs,vnicd/main.c $(filter-out vnicd/fault.c vnicd/apply.c vnicd/reconcile.c vnicd/save.c,$(DAEMON_SRC)) \
-	$(filter-out lib/base/disable.c,$(DAEMON_LIB))) \
-	$(addprefix $(B)/tests/vnicd-,fault.o apply.o reconcile.o save.o disable.o)
+FAULTY     := vnicd/fault.c vnicd/apply.c vnicd/reconcile.c vnicd/save.c vnicd/flowtxn.c lib/base/disable.c
+$(B)/tests/vnicd: $(call objs,vnicd/main.c $(filter-out $(FAULTY),$(DAEMON_SRC) $(DAEMON_LIB))) \
+	$(patsubst %.c,$(B)/tests/vnicd-%.o,$(notdir $(FAULTY)))
 $(B)/tests/vnicd: LIBS = -lnl-route-3 -lnl-3 -lmnl -lbpf -lcap-ng -lsystemd -ljansson -lsqlite3 -linih -lm
 define faulty
 $(B)/tests/vnicd-%.o: $(1)/%.c Makefile

@@ -6,7 +6,9 @@
 
 CAPS=('' 10M 100M 1G blocked 3M)
 ZONES=('' z1 z2)
-# By name: "over cap zone" of VNICs, "-" of etherstubs; and the same after the command under way.
+FLOWCAPS=('' 20M 2M blocked)
+# By name: "over cap zone" of VNICs, "-" of etherstubs, "flow vnic cap" of flows; and the same after the command under
+# way.
 declare -gA NOW NEXT
 
 pick() { printf -v "$1" '%s' "${@:$((2 + RANDOM % ($# - 1))):1}"; }
@@ -22,14 +24,14 @@ accept() {
 	NOW=()
 	for name in "${!NEXT[@]}"; do NOW[$name]=${NEXT[$name]}; done
 }
-# some vnic|stub NAME-OF-VARIABLE: one that is there
+# some vnic|stub|flow NAME-OF-VARIABLE: one that is there
 some() {
 	local _all=() _name
 
 	for _name in "${!NEXT[@]}"; do
 		case $1,${NEXT[$_name]} in
-		stub,-) _all+=("$_name") ;;
-		*,-) ;;
+		stub,- | flow,flow\ *) _all+=("$_name") ;;
+		*,- | *,flow\ *) ;;
 		vnic,*) _all+=("$_name") ;;
 		esac
 	done
@@ -82,10 +84,16 @@ do_home() {
 
 	some vnic name && change "$name" 2 - && COMMAND="reset-linkprop -p zone $name"
 }
-do_delete() {
+flows_of() {
 	local name
 
-	some vnic name && unset "NEXT[$name]" && COMMAND="delete-vnic $name"
+	for name in "${!NEXT[@]}"; do [[ ${NEXT[$name]} == "flow $1 "* ]] && echo "$name"; done
+}
+do_delete() {
+	local name flow
+
+	some vnic name && unset "NEXT[$name]" && COMMAND="delete-vnic $name" || return
+	for flow in $(flows_of "$name"); do unset "NEXT[$flow]"; done
 }
 do_stub() {
 	local name=s$((RANDOM % 2))
@@ -98,21 +106,44 @@ do_unstub() {
 	some stub name && [[ -z $(users_of "$name") ]] && unset "NEXT[$name]" && COMMAND="delete-etherstub $name"
 }
 do_rename() {
-	local name new=v$((RANDOM % 8))
+	local name new=v$((RANDOM % 8)) flow
 
 	some vnic name && [[ -z ${NEXT[$new]:-} ]] && NEXT[$new]=${NEXT[$name]} && unset "NEXT[$name]" &&
-		COMMAND="rename-link $name $new"
+		COMMAND="rename-link $name $new" || return
+	for flow in $(flows_of "$name"); do change "$flow" 1 "$new"; done
+}
+do_flow() {
+	local number=$((RANDOM % 6)) link cap
+
+	[[ -z ${NEXT[f$number]:-} ]] && some vnic link || return
+	pick cap "${FLOWCAPS[@]}"
+	NEXT[f$number]="flow $link ${cap:--}"
+	COMMAND="create-flow -l $link transport=udp,local_port=$((100 + number))-$((900 + number))${cap:+ -p maxbw=$cap} f$number"
+}
+do_flowcap() {
+	local name cap
+
+	some flow name && pick cap "${FLOWCAPS[@]:1}" && change "$name" 2 "$cap" && COMMAND="set-flowprop -p maxbw=$cap,rank=$((1 + RANDOM % 9)) $name"
+}
+do_unflow() {
+	local name
+
+	some flow name && unset "NEXT[$name]" && COMMAND="delete-flow $name"
 }
 
-# The next command into the file that adm -b reads; in NEXT what it makes of the world.
+# The next command into the file that vnicadm or flowadm -b reads; in NEXT what it makes of the world.
 next() {
-	local count=1 verb
+	local count=1 verb verbs=(create create create cap cap uncap move home delete stub unstub rename)
 
 	((RANDOM % 4)) || count=$((2 + RANDOM % 4))
 	copy
+	PROGRAM=adm
+	if ((RANDOM % 3 == 0)) && some vnic verb; then
+		PROGRAM=flow verbs=(flow flow flow flowcap unflow)
+	fi
 	: >"$VT_DIR/commands"
 	while ((count > 0)); do
-		pick verb create create create cap cap uncap move home delete stub unstub rename
+		pick verb "${verbs[@]}"
 		"do_$verb" || continue
 		echo "$COMMAND" >>"$VT_DIR/commands"
 		count=$((count - 1))
@@ -121,9 +152,9 @@ next() {
 run_next() {
 	if [[ $(wc -l <"$VT_DIR/commands") == 1 ]]; then
 		# shellcheck disable=SC2046
-		adm $(<"$VT_DIR/commands")
+		$PROGRAM $(<"$VT_DIR/commands")
 	else
-		adm -b "$VT_DIR/commands"
+		$PROGRAM -b "$VT_DIR/commands"
 	fi
 }
 
@@ -136,6 +167,11 @@ expected() {
 
 	for name in "${!world[@]}"; do
 		read -r over cap zone <<<"${world[$name]}"
+		if [[ $over == flow ]]; then
+			[[ $zone == blocked || $zone == - ]] || zone=max=$zone
+			echo "flow $name $cap ${zone/#-/--}"
+			continue
+		fi
 		case $cap in
 		'' | -) ;;
 		blocked) ;;
@@ -148,30 +184,39 @@ world_now() {
 	{
 		adm show-vnic -o link,over,bandwidth,zone | tail -n +2 | sed "s/ $VT/ /; s/ *$//" | tr -s ' '
 		adm show-etherstub | tail -n +2 | sed 's/^/stub /; s/ *$//'
+		flow show-flow -o flow,link,bandwidth | tail -n +2 | sed 's/^/flow /; s/ *$//' | tr -s ' '
 	} | sort
+}
+
+# How many VNICs of the model have a tree for what comes in, and how many have programs
+needs() {
+	expected NOW | awk '/^flow / { flows[$3] = 1; if ($4 ~ /^max=/) classes[$3] = 1; next } !/^stub / { cap[$1] = $3 }
+		END { for (n in cap) {
+			trees += cap[n] ~ /^max=/ || (classes[n] && cap[n] != "blocked")
+			programs += cap[n] != "--" || flows[n]
+		} print trees + 0, programs + 0 }'
 }
 
 # Nothing in the kernel or the store but what belongs to the model, and all of that: a restart changes nothing. Called
 # where a failing command does not end the test: each says so itself.
 whole() {
-	local want have
+	local want have trees programs
 
 	stop TERM
 	: >"$VT_DIR/log"
 	start
 	grep -qE 'adopted [0-9]+ links with 0 modifying acts' "$VT_DIR/log" ||
 		complain "not whole:" "$(cat "$VT_DIR/log")" || return
-	want=$(expected NOW | wc -l)
+	want=$(expected NOW | grep -vc '^flow ') || true
 	have=$(ours)
 	[[ $have == "$want" ]] || complain "links of ours: $have, wanted: $want" || return
-	want=$(expected NOW | grep -c ' max=') || true
+	read -r trees programs <<<"$(needs)"
 	have=$(steered | wc -l)
-	[[ $have == "$want" ]] || complain "steered: $have, wanted: $want" || return
+	[[ $have == "$trees" ]] || complain "steered: $have, wanted: $trees" || return
 	have=$(in_ns h ip -o link show type ifb | wc -l)
-	[[ $have == "$want" ]] || complain "ifbs: $have, wanted: $want" || return
-	want=$(expected NOW | grep -cE ' max=| blocked') || true
+	[[ $have == "$trees" ]] || complain "ifbs: $have, wanted: $trees" || return
 	have=$(pins | grep -c 'pin vnic-[0-9]*$') || true
-	[[ $have == "$want" ]] || complain "programs of: $have, wanted: $want" || return
+	[[ $have == "$programs" ]] || complain "programs of: $have, wanted: $programs" || return
 	[[ $(sqlite3 "$VT_DIR/state/state.db" 'SELECT count(*) FROM intent') == 0 ]] || complain 'an intent is left'
 }
 ours() {

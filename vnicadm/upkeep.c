@@ -9,7 +9,10 @@
 
 static void say(const char *object, const char *text)
 {
-	fprintf(stderr, "%s: %s%s%s\n", program_invocation_short_name, object, *object ? ": " : "", text);
+	char line[700];
+
+	snprintf(line, sizeof(line), "%s%s%s", object, *object ? ": " : "", text);
+	die_say(line);
 }
 
 int reapply(struct cli *cli)

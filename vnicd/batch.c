@@ -6,6 +6,7 @@
 #include "vnicd/change_build.h"
 #include "vnicd/check.h"
 #include "vnicd/dryrun.h"
+#include "vnicd/flow.h"
 #include "vnicd/flowchange.h"
 #include "vnicd/flowshow.h"
 #include "vnicd/request.h"
@@ -202,6 +203,8 @@ static int stage_delete(struct batch *b, struct vlink *v, struct err *e)
 	if (!c)
 		return 0;
 	slink_drop(b->d, -(int)v->s.n);
+	if (c->old)
+		flows_hand_over(c->old);
 	c->new = vlink_free(v);
 	return 0;
 }

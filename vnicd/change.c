@@ -49,7 +49,7 @@ static void note(json_t *notes, const char *level, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	json_array_append_new(notes, json_pack("{s:s, s:s}", "level", level, "text", text));
+	json_array_append_new(notes, json_pack("{s:s, s:o}", "level", level, "text", call_text(text)));
 }
 
 /* Sets every property of the list in p, which is v's; one given twice is an error. */

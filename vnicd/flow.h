@@ -30,7 +30,7 @@ struct flow {
 int flows_load(struct daemon *d, struct err *e);
 struct flow *flow_new(void);
 int flow_text_set(struct flow *f, const char *text); /* a copy. -ENOMEM */
-struct flow *flow_copy(const struct flow *f); /* not in any table; NULL without memory */
+struct flow *flow_copy(const struct flow *f);        /* not in any table; NULL without memory */
 struct flow *flow_free(struct flow *f);
 struct flow *flow_find(const struct daemon *d, const char *name);
 /* f->link is set, and its room open (flowroom.h). flow_take_out() does not free. */
@@ -44,6 +44,8 @@ struct flow *flow_twin(const struct flow *f);
 void flows_drop(struct daemon *d, struct vlink *v);
 /* v, a copy, is in the world now: its flows are told so. */
 void flows_hand_over(struct vlink *v);
+/* All of v's flows into the store, as they are in the world; in the transaction under way. */
+int flows_save(struct daemon *d, const struct vlink *v, struct err *e);
 /* What f asks of the kernel; link_cap: what maxbw in percent is of, bits per second, 0 unknown. */
 struct flow_want flow_wants(const struct flow *f, uint64_t link_cap);
 

@@ -3,6 +3,7 @@
 #include "vnicd/flownote.h"
 
 #include "vnicd/flowwant.h"
+#include "vnicd/session.h"
 #include "vnicd/want.h"
 
 #include <stdarg.h>
@@ -20,7 +21,7 @@ static void note(json_t *notes, const char *level, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	json_array_append_new(notes, json_pack("{s:s, s:s}", "level", level, "text", text));
+	json_array_append_new(notes, json_pack("{s:s, s:o}", "level", level, "text", call_text(text)));
 }
 
 static struct flow_order order_of(const struct flow *f)

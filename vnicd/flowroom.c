@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Counts which slots of a link are in use, how many rules look at packets in each way, and how many flows need
- * classes. Holds no flow. */
+/* Counts which slots of a link are in use, how many rules look at packets in each way, and how many flows
+ * need classes. Holds no flow. */
 #include "vnicd/flowroom.h"
 
 #include <errno.h>

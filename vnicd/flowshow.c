@@ -10,6 +10,7 @@
 #include "vnicd/want.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
@@ -83,6 +84,17 @@ static const char *direction(const struct flow_match *m)
 	return m->dir[FLOW_IN] && m->dir[FLOW_OUT] ? "both" : m->dir[FLOW_IN] ? "in" : "out";
 }
 
+/* As of a link. */
+static void put_bandwidth(json_t *row, const char *maxbw)
+{
+	char text[PROP_TEXT_MAX + sizeof("max=")];
+
+	if (!maxbw || !strcmp(maxbw, "none"))
+		return;
+	snprintf(text, sizeof(text), "%s%s", !strcmp(maxbw, "blocked") ? "" : "max=", maxbw);
+	put(row, "bandwidth", text);
+}
+
 static void put_rank(json_t *row, const struct flow_props *p)
 {
 	uint16_t rank = flow_prop_rank(p);
@@ -116,7 +128,7 @@ static json_t *flow_row(const struct flow *f, bool persistent)
 	put(row, "rport", flow_ports_str(&f->match.remote_port, buf));
 	put(row, "dsfld", flow_ds_str(&f->match, buf));
 	put_rank(row, p);
-	put(row, "bandwidth", p->value[FLOW_PROP_MAXBW]);
+	put_bandwidth(row, p->value[FLOW_PROP_MAXBW]);
 	put(row, "priority", p->value[FLOW_PROP_PRIORITY]);
 	json_object_set_new(row, "temporary", json_boolean(f->s.temp));
 	if (!persistent)

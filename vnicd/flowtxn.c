@@ -217,6 +217,16 @@ static int save_flow(struct daemon *d, struct flow *f, struct err *e)
 	return r == 0 ? store_flow_counters_put(d->store, f->s.id, f->counters, e) : r;
 }
 
+int flows_save(struct daemon *d, const struct vlink *v, struct err *e)
+{
+	struct flow *f;
+	int r = 0;
+
+	DL_FOREACH (v->flows, f)
+		r = r < 0 ? r : save_flow(d, f, e);
+	return r;
+}
+
 static int save_edits(struct daemon *d, const struct flow_edit *edits, size_t count, struct err *e)
 {
 	int r = fault_step("save", e);

@@ -113,8 +113,8 @@ static uint64_t now_ns(void)
 
 static json_t *row(const char *name, const struct link_stats *s)
 {
-	return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "link", name, "time",
-			 (json_int_t)now_ns(), "ipackets", (json_int_t)s->ipackets, "rbytes",
+	return json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "link", call_text(name),
+			 "time", (json_int_t)now_ns(), "ipackets", (json_int_t)s->ipackets, "rbytes",
 			 (json_int_t)s->rbytes, "ierrors", (json_int_t)s->ierrors, "idrops",
 			 (json_int_t)s->idrops, "opackets", (json_int_t)s->opackets, "obytes",
 			 (json_int_t)s->obytes, "oerrors", (json_int_t)s->oerrors, "odrops",

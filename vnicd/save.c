@@ -5,6 +5,7 @@
 #include "vnicd/save.h"
 
 #include "vnicd/fault.h"
+#include "vnicd/flow.h"
 #include "vnicd/log.h"
 
 #include <string.h>
@@ -124,7 +125,7 @@ int save_rows(struct txn *t, struct err *e)
 	return r;
 }
 
-/* What was to go stays after all. */
+/* What was to go stays after all, and its flows, whose rows went with its own. */
 void save_rows_again(struct txn *t)
 {
 	struct err e = {0};
@@ -134,6 +135,9 @@ void save_rows_again(struct txn *t)
 	for (size_t i = 0; i < t->count && r == 0; i++)
 		if (!t->items[i].c.new)
 			r = save_link(t->d, t->items[i].c.old, false, &e);
+	for (size_t i = 0; i < t->count && r == 0; i++)
+		if (!t->items[i].c.new)
+			r = flows_save(t->d, t->items[i].c.old, &e);
 	if (r == 0)
 		r = store_commit(t->d->store, &e);
 	else

@@ -257,8 +257,7 @@ static void call_error(struct call *c, const char *name, json_t *params)
 	finish(c, json_pack("{s:s,s:o}", "error", name, "parameters", params));
 }
 
-/* What was cut in the middle of a character is no text for JSON: such bytes become question marks. */
-static json_t *json_text(const char *text)
+json_t *call_text(const char *text)
 {
 	char plain[sizeof(((struct err *)0)->text)];
 	json_t *ret = json_string(text);
@@ -274,7 +273,7 @@ static json_t *json_text(const char *text)
 
 static json_t *json_err(const struct err *e)
 {
-	return json_pack("{s:o,s:o,s:b}", "object", json_text(e->object), "text", json_text(e->text), "mend",
+	return json_pack("{s:o,s:o,s:b}", "object", call_text(e->object), "text", call_text(e->text), "mend",
 			 e->mend);
 }
 

@@ -37,6 +37,10 @@ bool call_may_change(const struct call *c); /* root or member of group vnicd (SO
 sd_event *call_event(const struct call *c);
 void call_on_gone(struct call *c, void (*fn)(void *arg), void *arg);
 
+/* A text for a reply. What is no UTF-8, as links' names can be, and texts that are cut off, is no text for
+ * JSON: question marks are in its place. */
+json_t *call_text(const char *text);
+
 void call_reply(struct call *c, json_t *params, bool continues); /* steals params */
 void call_fail(struct call *c, const struct err *e);             /* org.vnicd.Failed */
 void call_denied(struct call *c);                                /* org.vnicd.PermissionDenied */

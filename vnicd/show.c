@@ -113,7 +113,7 @@ static void status_of(struct daemon *d, struct vlink *v, struct status *s)
 static void set_str(json_t *o, const char *key, const char *value)
 {
 	if (value[0])
-		json_object_set_new(o, key, json_string(value));
+		json_object_set_new(o, key, call_text(value));
 }
 
 static void set_int(json_t *o, const char *key, uint64_t value)
@@ -198,8 +198,8 @@ static json_t *link_row(const char *name, const char *class, const struct sys_li
 			const char *over)
 {
 	char mac[18];
-	json_t *o = json_pack("{s:s, s:s, s:I, s:s}", "link", name, "class", class, "mtu", (json_int_t)l->mtu,
-			      "state", state);
+	json_t *o = json_pack("{s:o, s:s, s:I, s:s}", "link", call_text(name), "class", class, "mtu",
+			      (json_int_t)l->mtu, "state", state);
 
 	set_str(o, "over", over);
 	if (l->ifindex)
@@ -285,8 +285,8 @@ static json_t *phys_row(struct daemon *d, const struct sys_link *l)
 	static const char *const duplex_words[] = {"half", "full", "unknown"};
 	int duplex;
 	uint64_t speed = observe_speed(d, l->ifindex, &duplex);
-	json_t *o = json_pack("{s:s, s:s, s:s, s:s}", "link", l->name, "media", "Ethernet", "state",
-			      state_word(l), "duplex", duplex_words[duplex]);
+	json_t *o = json_pack("{s:o, s:s, s:s, s:s}", "link", call_text(l->name), "media", "Ethernet",
+			      "state", state_word(l), "duplex", duplex_words[duplex]);
 
 	if (speed)
 		set_int(o, "speed", speed);
@@ -590,8 +590,8 @@ static json_t *sys_prop_row(const struct sys_link *l, enum prop_id id)
 				 "perm", "rw", "possible", prop_rows[id].possible);
 
 	snprintf(mtu, sizeof(mtu), "%u", l->mtu);
-	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "link", l->name, "property", prop_rows[id].name,
-			 "perm", "r-", "value", mtu, "effective", mtu, "possible", mtu);
+	return json_pack("{s:o, s:s, s:s, s:s, s:s, s:s}", "link", call_text(l->name), "property",
+			 prop_rows[id].name, "perm", "r-", "value", mtu, "effective", mtu, "possible", mtu);
 }
 
 struct prop_show {

@@ -106,7 +106,7 @@ struct store_flow {
 	uint32_t slot;
 	char name[FLOW_NAME_MAX];
 	const char *text; /* its attributes, canonical; not the row's */
-	bool temp;                /* only until the next boot */
+	bool temp;        /* only until the next boot */
 };
 
 /* Counters of a flow, as counter_id; CLASS: what its classes in the two trees counted. */

@@ -322,6 +322,14 @@ static void stream_cell(const struct columns *c, size_t i, const char *text, FIL
 	fprintf(out, "%s%*s", i ? " " : "", col->right ? width : -width, text);
 }
 
+/* Names of links are others' to choose, and this may be a terminal. */
+static void plain(char *text)
+{
+	for (; *text; text++)
+		if (iscntrl((unsigned char)*text))
+			*text = '?';
+}
+
 void columns_stream_header(const struct columns *c, FILE *out)
 {
 	for (size_t i = 0; i < c->n; i++)
@@ -348,6 +356,7 @@ int columns_stream_row(const struct columns *c, const json_t *row, FILE *out, st
 
 		if (!text)
 			return err_nomem(e);
+		plain(text);
 		stream_cell(c, i, text, out);
 		free(text);
 	}

@@ -2,6 +2,7 @@
 /* Writes errors and notes to standard error in their one form; decides nothing but the exit status. */
 #include "lib/cli/die.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,33 +16,42 @@ void die_at(const char *file, unsigned line)
 		snprintf(where, sizeof(where), "%.280s:%u: ", file, line);
 }
 
-const char *die_where(void)
+static void put_plain(const char *text)
 {
-	return where;
+	for (; *text; text++)
+		fputc(iscntrl((unsigned char)*text) ? '?' : *text, stderr);
+}
+
+void die_say(const char *text)
+{
+	fflush(stdout);
+	fprintf(stderr, "%s: ", program_invocation_short_name);
+	put_plain(where);
+	put_plain(text);
+	fputc('\n', stderr);
 }
 
 int die(const struct err *e)
 {
 	char line[sizeof(e->object) + sizeof(e->text) + 4];
 
-	fflush(stdout);
-	fprintf(stderr, "%s: %s%s\n", program_invocation_short_name, where, err_str(e, line, sizeof(line)));
+	die_say(err_str(e, line, sizeof(line)));
 	return e->mend ? STATUS_USER : STATUS_SYS;
 }
 
 void die_notes(const json_t *reply)
 {
 	json_t *note;
+	char line[1200];
 	size_t i;
 
-	fflush(stdout);
 	json_array_foreach (json_object_get(reply, "notes"), i, note) {
 		const char *level = json_string_value(json_object_get(note, "level"));
 		const char *text = json_string_value(json_object_get(note, "text"));
 
+		snprintf(line, sizeof(line), "%s: %s", level ? level : "note", text ? text : "");
 		if (text)
-			fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name, level ? level : "note",
-				text);
+			die_say(line);
 	}
 }
 

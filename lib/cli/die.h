@@ -9,13 +9,15 @@
 #define STATUS_USER 1 /* the user can mend it */
 #define STATUS_SYS  2 /* the rest */
 
+/* Prints "PROGRAM: FILE:LINE: text". Control characters become question marks: names of links and zones are
+ * not the user's own, and would speak to his terminal. */
+void die_say(const char *text);
+
 /* Prints "PROGRAM: object: text"; returns the exit status. */
 int die(const struct err *e);
 
 /* From now on messages begin with FILE:LINE; line 0: no more. */
 void die_at(const char *file, unsigned line);
-/* "FILE:LINE: ", or "". */
-const char *die_where(void);
 
 /* Prints the notes of a reply, one a line: "PROGRAM: note: text", "PROGRAM: warning: text". */
 void die_notes(const json_t *reply);

@@ -37,15 +37,23 @@ static const char *program_name(void)
 	return program_invocation_short_name;
 }
 
+static void vcomplain(const char *fmt, va_list ap)
+{
+	char *text;
+
+	if (vasprintf(&text, fmt, ap) < 0)
+		return;
+	die_say(text);
+	free(text);
+}
+
 __attribute__((format(printf, 1, 2))) static void complain(const char *fmt, ...)
 {
 	va_list ap;
 
-	fprintf(stderr, "%s: %s", program_name(), die_where());
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	vcomplain(fmt, ap);
 	va_end(ap);
-	fputc('\n', stderr);
 }
 
 static void usage_line(FILE *out, const struct verb *verb)
@@ -57,11 +65,9 @@ int verb_usage(const struct cli *cli, const char *fmt, ...)
 {
 	va_list ap;
 
-	fprintf(stderr, "%s: %s", program_name(), die_where());
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	vcomplain(fmt, ap);
 	va_end(ap);
-	fputc('\n', stderr);
 	usage_line(stderr, cli->verb);
 	return STATUS_USER;
 }
@@ -372,6 +378,8 @@ static int global_options(const struct program *p, struct cli *cli, int argc, ch
 
 	opterr = 0;
 	while ((c = getopt_long(argc, argv, "+:b:hV", longs, NULL)) != -1) {
+		if ((c == 's' && cli->socket) || (c == 'b' && cli->file))
+			return global_usage("option '%s' given twice", c == 's' ? "--socket" : "--batch");
 		if (c == 's')
 			cli->socket = optarg;
 		else if (c == 'b')
@@ -413,7 +421,9 @@ static char *next_word(char **at, const char **fault)
 			quote = '\0';
 		else if (!quote && (*in == '\'' || *in == '"'))
 			quote = *in;
-		else if (*in == '\\' && quote != '\'' && in[1])
+		else if (*in == '\\' && quote != '\'' && strchr("\r\n", in[1]))
+			*fault = "nothing follows a backslash: a command is one line";
+		else if (*in == '\\' && quote != '\'')
 			*out++ = *++in;
 		else
 			*out++ = *in;
@@ -461,18 +471,51 @@ static int batch_line(const struct program *p, const struct cli *all, char *line
 	return run_verb(&cli, argc, argv) ? STATUS_USER : RUN;
 }
 
+#define LINE_MOST 65536 /* bytes */
+
+/* Why what was read is no line, or NULL. */
+static const char *line_fault(const char *line, size_t len)
+{
+	if (len == LINE_MOST - 1 && line[len - 1] != '\n')
+		return "the line is too long";
+	return strlen(line) < len ? "a line of text has no NUL in it" : NULL;
+}
+
+/* As fgets(), but what follows a NUL counts. */
+static size_t read_line(char *line, FILE *in)
+{
+	size_t len = 0;
+	int c;
+
+	while (len < LINE_MOST - 1 && (c = getc(in)) != EOF) {
+		line[len++] = (char)c;
+		if (c == '\n')
+			break;
+	}
+	line[len] = '\0';
+	return len;
+}
+
+/* A file that is read in part is not what was asked for. */
 static int batch_read(const struct program *p, struct cli *cli, FILE *in)
 {
-	char *line = NULL;
-	size_t room = 0;
+	static char line[LINE_MOST];
+	const char *fault;
 	int rc = RUN;
+	size_t len;
 
-	while (rc == RUN && getline(&line, &room, in) >= 0) {
+	while (rc == RUN && (len = read_line(line, in)) > 0 && !ferror(in)) {
 		die_at(cli->file, ++cli->line);
-		rc = batch_line(p, cli, line);
+		fault = line_fault(line, len);
+		if (fault)
+			complain("%s", fault);
+		rc = fault ? STATUS_USER : batch_line(p, cli, line);
 	}
-	free(line);
 	die_at(NULL, 0);
+	if (rc == RUN && ferror(in)) {
+		complain("%s: cannot be read: %s", cli->file, strerror(errno));
+		rc = STATUS_USER;
+	}
 	return rc;
 }
 

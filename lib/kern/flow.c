@@ -179,15 +179,49 @@ static int shift(struct act *a, const struct flow_set *have, const struct flow_s
 	return rc ? rc : flow_classes_drop(a, have, want);
 }
 
-/* As it was, as far as that goes. */
-static void shift_back(struct act *a, const struct flow_set *to)
+static int by_act(const void *a, const void *b)
+{
+	return flow_act_cmp(a, b);
+}
+
+/* Has the set anything of the flow in this slot? */
+static bool has_slot(const struct flow_set *s, uint32_t slot)
+{
+	struct flow_act key = {.slot = slot};
+
+	return s->acts_count && bsearch(&key, s->acts, s->acts_count, sizeof(*s->acts), by_act);
+}
+
+/* Leaves in now what is of the flows in a or b: others' is none of a change's business. */
+#define KEEP(now, what)                                                                           \
+	do {                                                                                      \
+		size_t kept = 0;                                                                  \
+                                                                                                  \
+		for (size_t i = 0; i < (now)->what##_count; i++)                                  \
+			if (has_slot(a, (now)->what[i].slot) || has_slot(b, (now)->what[i].slot)) \
+				(now)->what[kept++] = (now)->what[i];                             \
+		(now)->what##_count = kept;                                                       \
+	} while (0)
+
+static void keep_slots(struct flow_set *now, const struct flow_set *a, const struct flow_set *b)
+{
+	KEEP(now, entries);
+	KEEP(now, acts);
+	KEEP(now, classes);
+}
+
+/* As it was before it went on towards want, as far as that goes. */
+static void shift_back(struct act *a, const struct flow_set *to, const struct flow_set *want)
 {
 	struct flow_set now = {0};
 	struct act back = *a;
 
 	back.e = NULL;
-	if (!see_set(a->r, a->node, to, &now, NULL))
+	if (!see_set(a->r, a->node, to, &now, NULL)) {
+		keep_slots(&now, to, want);
+		memcpy(now.strict, want->strict, sizeof(now.strict)); /* it may be so by now */
 		shift(&back, &now, to);
+	}
 	flow_set_free(&now);
 }
 
@@ -196,7 +230,7 @@ static int flows_shift(struct act *a, const struct flow_set *have, const struct 
 	int rc = shift(a, have, want);
 
 	if (rc)
-		shift_back(a, have);
+		shift_back(a, have, want);
 	return rc;
 }
 
@@ -221,11 +255,18 @@ int flows_add(struct act *a)
 	return in_zone(a, do_flows_add);
 }
 
-/* From what is there, whatever that is. */
+/*
+ * From what is there, whatever that is. Without a set, as where the deletion of a link's last flow is taken
+ * back, nothing is known here of what it was: the caller brings the link in line.
+ */
 int flows_set(struct act *a)
 {
 	struct flow_set seen = {0};
-	int rc = see_set(a->r, a->node, a->node->flow_set, &seen, a->e);
+	int rc;
+
+	if (!a->node->flow_set)
+		return 0;
+	rc = see_set(a->r, a->node, a->node->flow_set, &seen, a->e);
 
 	rc = rc ? rc : flows_shift(a, &seen, a->node->flow_set);
 	flow_set_free(&seen);

@@ -17,13 +17,61 @@ static const struct tree *tree_at(const struct node *n, enum op_on on)
 
 #define IPV6_LEAST 1280u /* MTU */
 
+/* What a shell must be kept from: names of links and zones are others' to choose. */
+#define PLAIN                                                            \
+	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789" \
+	"_.,:/@%+=-"
+#define QUOTE_MOST 4 /* characters for one */
+#define WORD_MAX   (QUOTE_MOST * ZONE_MAX + sizeof("\"$(printf '')\""))
+
+static bool printable(const char *s)
+{
+	for (; *s; s++)
+		if (*s < ' ' || *s > '~')
+			return false;
+	return true;
+}
+
+/* For printf(1): a terminal is told nothing, and JSON takes it. */
+static void octal(const char *s, char *at, const char *end)
+{
+	at += snprintf(at, (size_t)(end - at), "\"$(printf '");
+	for (; *s; s++)
+		at += snprintf(at, (size_t)(end - at), "\\%03o", (unsigned char)*s);
+	snprintf(at, (size_t)(end - at), "')\"");
+}
+
+static void quoted(const char *s, char *at)
+{
+	*at++ = '\'';
+	for (; *s; s++)
+		if (*s == '\'')
+			at = stpcpy(at, "'\\''");
+		else
+			*at++ = *s;
+	memcpy(at, "'", 2);
+}
+
+/* s as one word of a shell's; as it is, where that is one. */
+static const char *word(const char *s, char buf[WORD_MAX])
+{
+	if (*s && !s[strspn(s, PLAIN)])
+		return s;
+	if (printable(s))
+		quoted(s, buf);
+	else
+		octal(s, buf, buf + WORD_MAX);
+	return buf;
+}
+#define WORD(s) word(s, (char[WORD_MAX]){0})
+
 /* "ip", "ip -n ZONE", the same for tc. A namespace without a name is entered by its file. */
 static void in_zone(FILE *out, const char *tool, const struct port *p)
 {
 	if (p->zone[0] == '/')
-		fprintf(out, "nsenter --net=%s %s ", p->zone, tool);
+		fprintf(out, "nsenter --net=%s %s ", WORD(p->zone), tool);
 	else if (p->zone[0])
-		fprintf(out, "%s -n %s ", tool, p->zone);
+		fprintf(out, "%s -n %s ", tool, WORD(p->zone));
 	else
 		fprintf(out, "%s ", tool);
 }
@@ -32,14 +80,14 @@ static void in_zone(FILE *out, const char *tool, const struct port *p)
 static void link_set(FILE *out, const struct port *p)
 {
 	in_zone(out, "ip", p);
-	fprintf(out, "link set dev %s ", p->name);
+	fprintf(out, "link set dev %s ", WORD(p->name));
 }
 
 /* "tc qdisc WHAT dev NAME " */
 static void tc(FILE *out, const struct port *p, const char *what)
 {
 	in_zone(out, "tc", p);
-	fprintf(out, "%s dev %s ", what, p->name);
+	fprintf(out, "%s dev %s ", what, WORD(p->name));
 }
 
 /* A key of a link; with slashes where the link's name has a dot. */
@@ -47,7 +95,7 @@ static void sysctl_key(FILE *out, int version, const char *name, const char *key
 {
 	char sep = strchr(name, '.') ? '/' : '.';
 
-	fprintf(out, "net%cipv%d%cconf%c%s%c%s", sep, version, sep, sep, name, sep, key);
+	fprintf(out, "net%cipv%d%cconf%c%s%c%s", sep, version, sep, sep, WORD(name), sep, key);
 }
 
 /* Links */
@@ -82,7 +130,7 @@ static void say_add(const struct op *op, const struct say *how, FILE *out)
 	const char *kind = kind_of(op, how);
 	char mac[18];
 
-	fprintf(out, "ip link add name %s", p->name);
+	fprintf(out, "ip link add name %s", WORD(p->name));
 	if (op->on == ON_IFB) {
 		fprintf(out, " numtxqueues 1 group %u type ifb\n", GROUP_LIVE);
 		return;
@@ -92,12 +140,12 @@ static void say_add(const struct op *op, const struct say *how, FILE *out)
 		return;
 	}
 	if (op->to.parent.name[0])
-		fprintf(out, " link %s", op->to.parent.name);
+		fprintf(out, " link %s", WORD(op->to.parent.name));
 	if (strcmp(kind, "bridge") != 0 && strcmp(kind, "vlan") != 0)
 		fprintf(out, " address %s", mac_str(op->to.mac, mac));
 	fprintf(out, " mtu %u group %u", op->to.mtu, GROUP_LIVE);
 	if (p->zone[0])
-		fprintf(out, " netns %s", p->zone);
+		fprintf(out, " netns %s", WORD(p->zone));
 	fprintf(out, " type %s", kind);
 	kind_options(&op->to, kind, out);
 	fputc('\n', out);
@@ -109,7 +157,7 @@ static void say_del(const struct op *op, const struct say *how, FILE *out)
 
 	(void)how;
 	in_zone(out, "ip", p);
-	fprintf(out, "link del dev %s\n", p->name);
+	fprintf(out, "link del dev %s\n", WORD(p->name));
 }
 
 static void say_doom(const struct op *op, const struct say *how, FILE *out)
@@ -181,7 +229,7 @@ static void say_rename(const struct op *op, const struct say *how, FILE *out)
 	if (down)
 		say_flag(&op->from.port, false, out);
 	link_set(out, &op->from.port);
-	fprintf(out, "name %s\n", op->to.port.name);
+	fprintf(out, "name %s\n", WORD(op->to.port.name));
 	if (down)
 		say_flag(&op->to.port, true, out);
 }
@@ -191,7 +239,7 @@ static void say_move(const struct op *op, const struct say *how, FILE *out)
 {
 	(void)how;
 	link_set(out, &op->from.port);
-	fprintf(out, "netns %s\n", op->to.port.zone[0] ? op->to.port.zone : "$$");
+	fprintf(out, "netns %s\n", op->to.port.zone[0] ? WORD(op->to.port.zone) : "$$");
 }
 
 /* Programs */
@@ -215,9 +263,9 @@ static void say_out(const struct node *was, const struct node *is, FILE *out)
 			"tc filter replace dev %s %s bytecode '1,6 0 0 4294967295' skip_hw action mirred "
 			"egress "
 			"redirect dev %s\n",
-			is->parent.name, where, is->port.name);
+			WORD(is->parent.name), where, WORD(is->port.name));
 	else if (!is->prog.out && was->prog.out)
-		fprintf(out, "tc filter del dev %s %s\n", was->parent.name, where);
+		fprintf(out, "tc filter del dev %s %s\n", WORD(was->parent.name), where);
 }
 
 static void say_prog(const struct op *op, const struct say *how, FILE *out)
@@ -226,8 +274,8 @@ static void say_prog(const struct op *op, const struct say *how, FILE *out)
 	char mac[18];
 
 	(void)how;
-	fprintf(out, "# bpf: hooks of %s%s: rx %s", hooked(&op->to), p->theirs ? ", in its clsact qdisc" : "",
-		mode_words[p->rx]);
+	fprintf(out, "# bpf: hooks of %s%s: rx %s", WORD(hooked(&op->to)),
+		p->theirs ? ", in its clsact qdisc" : "", mode_words[p->rx]);
 	if (p->rx == HOOK_POLICE)
 		fprintf(out, " (broadcast and multicast within %" PRIu64 "bit)", p->group_rate);
 	fprintf(out, ", tx %s", mode_words[p->tx]);
@@ -244,7 +292,7 @@ static void say_prog_del(const struct op *op, const struct say *how, FILE *out)
 
 	(void)how;
 	say_out(&op->from, &none, out);
-	fprintf(out, "# bpf: no hooks on %s\n", hooked(&op->from));
+	fprintf(out, "# bpf: no hooks on %s\n", WORD(hooked(&op->from)));
 }
 
 static void say_steer(const struct op *op, const struct say *how, FILE *out)
@@ -253,8 +301,9 @@ static void say_steer(const struct op *op, const struct say *how, FILE *out)
 	char mac[18];
 
 	(void)how;
-	fprintf(out, "# bpf: frames from %s to %s %s through %s\n", n->parent.name, mac_str(n->mac, mac),
-		op->kind == OP_STEER_ADD ? "go" : "no longer go", n->ifb_port.name);
+	fprintf(out, "# bpf: frames from %s to %s %s through %s\n", WORD(n->parent.name),
+		mac_str(n->mac, mac), op->kind == OP_STEER_ADD ? "go" : "no longer go",
+		WORD(n->ifb_port.name));
 }
 
 static void say_hook(const struct op *op, const struct say *how, FILE *out)
@@ -262,7 +311,7 @@ static void say_hook(const struct op *op, const struct say *how, FILE *out)
 	(void)how;
 	fprintf(out, "# bpf: %s the ingress of %s\n",
 		op->kind == OP_HOOK_ADD ? "steering program on" : "no steering program on",
-		op->to.parent.name);
+		WORD(op->to.parent.name));
 }
 
 /* Caps */
@@ -364,7 +413,7 @@ static void say_drain(const struct op *op, const struct say *how, FILE *out)
 {
 	(void)how;
 	fprintf(out, "# wait until class 7fd0:1 of %s has no backlog, %s at most\n",
-		op_port(&op->to, op->on)->name, op->yes ? "300 ms" : "2 ms");
+		WORD(op_port(&op->to, op->on)->name), op->yes ? "300 ms" : "2 ms");
 }
 
 /* Isolation */
@@ -422,7 +471,7 @@ static void say_route(const struct node *n, const struct iso_route *r, bool add,
 	fprintf(out, "%s route %s ", ip_for(r->family), add ? "replace" : "del");
 	say_target(r, out);
 	if (add && r->kind != ISO_UNREACHABLE)
-		fprintf(out, " dev %s", n->port.name);
+		fprintf(out, " dev %s", WORD(n->port.name));
 	if (add && r->kind == ISO_GATEWAY)
 		fprintf(out, " onlink");
 	fprintf(out, " table %u protocol %u", isolate_table(n->n), ISOLATE_PROTOCOL);
@@ -501,14 +550,14 @@ static void say_bands(const struct op *op, const struct say *how, FILE *out)
 	if (!add)
 		say_class(p, "class change", TREE_CAP, TREE_REST, s->rate, s, TREE_PRIO(FLOW_MEDIUM), out);
 	fprintf(out, "# bpf: %s the root of %s leads a flow's frames to its class\n",
-		add ? "a filter on" : "no filter on", p->name);
+		add ? "a filter on" : "no filter on", WORD(p->name));
 }
 
 static void say_flows_add(const struct op *op, const struct say *how, FILE *out)
 {
 	(void)how;
-	fprintf(out, "# bpf: hooks of %s%s%s tell its flows apart\n", hooked(&op->to),
-		op->to.ifb ? " and " : "", op->to.ifb ? op->to.ifb_port.name : "");
+	fprintf(out, "# bpf: hooks of %s%s%s tell its flows apart\n", WORD(hooked(&op->to)),
+		op->to.ifb ? " and " : "", op->to.ifb ? WORD(op->to.ifb_port.name) : "");
 }
 
 static void say_flow_class(const struct node *n, const struct flow_class *c, const struct say *how, FILE *out)
@@ -536,15 +585,15 @@ static void say_flows(const struct op *op, const struct say *how, FILE *out)
 
 	for (size_t i = 0; set && i < set->classes_count; i++)
 		say_flow_class(&op->to, &set->classes[i], how, out);
-	fprintf(out, "# bpf: flows of %s: %zu, by %zu rules\n", hooked(&op->to), set ? set->acts_count : 0,
-		set ? set->entries_count : 0);
+	fprintf(out, "# bpf: flows of %s: %zu, by %zu rules\n", WORD(hooked(&op->to)),
+		set ? set->acts_count : 0, set ? set->entries_count : 0);
 }
 
 static void say_flows_del(const struct op *op, const struct say *how, FILE *out)
 {
 	(void)how;
 	fprintf(out, "# bpf: hooks of %s do not tell flows apart, and the flows' classes go\n",
-		hooked(&op->from));
+		WORD(hooked(&op->from)));
 }
 
 static void (*const texts[])(const struct op *op, const struct say *how, FILE *out) = {

@@ -124,3 +124,10 @@ batch_out() { tr ';' '\n' <<<"$1" | adm -b -; }
 	adm delete-vnic w5
 	reaches 14
 }
+
+@test "batch: what follows a NUL is not left out in silence" {
+	printf 'create-vnic -l eth0 vnic1\0 -p maxbw=1M\n' >"$VT_DIR/batch"
+	run -1 --separate-stderr adm -b "$VT_DIR/batch"
+	[[ $stderr == "vnicadm: $VT_DIR/batch:1: a line of text has no NUL in it" ]] || complain "$stderr"
+	[[ -z $(adm show-vnic) ]]
+}

@@ -124,7 +124,8 @@ rules() {
 	done
 }
 
-pins() { find "$VT_DIR/bpf" -mindepth 3 | sed 's,.*/,pin ,'; }
+# Maps that have grown stay so.
+pins() { find "$VT_DIR/bpf" -mindepth 3 ! -name 'slots-*' ! -name 'rules-*' ! -name 'entries-*' | sed 's,.*/,pin ,'; }
 
 # Which links are the same as before; our ifbs are nobody else's.
 indexes() {
@@ -162,10 +163,9 @@ dump() {
 		/: addr/ { s/@[^ ]*//; s/ (UP|UNKNOWN|DOWN|LOWERLAYERDOWN) / / }
 		s/ pref medium//; s/ linkdown//; s,/proc/sys/net/ipv[46]/conf/,,; s/(lookup|table) 19[0-9]{8}/\1 T/; s/(rule6? )2[0-9]{4}:/\1P:/; s/direct_packets_stat [0-9]*//
 		/ class (fq_codel|tbf) /d
-		/ (qdisc|class) / s/\b[89a-f][0-9a-f]{3}:( |$)/H:\1/g
 		/ filter / { s/ id [0-9]+//; s/:\[[0-9]+\]//; s/(flower chain 0 handle) 0x[0-9a-f]+/\1 N/ }
 		s/\bvi[0-9]+/viN/g; s/\bvo[0-9]+/voN/g; s/\tindex [0-9]+ ref/\tindex N ref/; s/(vnicd:[-0-9a-f]+):[0-9]+/\1:N/; s/vnic-[0-9]+/vnic-N/; s/(link v[io]N) [0-9]+ (.*ether) [^ ]+/\1 \2/
-		s/7fd0:[1-9a-f][0-9a-f]{1,2}\b/7fd0:F/g
+		s/7fd0:[1-9a-f][0-9a-f]{1,2}\b/7fd0:F/g; s/\b[89a-f][0-9a-f]{3}:/AUTO:/g
 		s/ bridge .* addrgenmode/ bridge addrgenmode/; s/ +/ /g' | if [[ ${1:-} == remade ]]; then remade; else cat; fi | sort
 }
 

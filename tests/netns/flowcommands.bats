@@ -66,6 +66,13 @@ boot() {
 	is 'f1 f2 1M' "$(flows) $(value maxbw f1)"
 }
 
+@test "a VNIC with flows is changed and deleted in one batch of vnicadm" {
+	flow create-flow -l vnic1 transport=tcp -p maxbw=1M f1
+	printf '%s\n' 'set-linkprop -p maxbw=blocked vnic1' 'delete-vnic vnic1' 'create-etherstub stub0' | adm -b - 2>/dev/null
+	is '' "$(flows)"
+	is stub0 "$(adm show-etherstub -p -o link)"
+}
+
 @test "64 ways of looking at packets; one more is refused at its line, naming it and the rarest" {
 	local i p
 

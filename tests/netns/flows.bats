@@ -44,6 +44,7 @@ ifb() { in_ns h ip -j link show type ifb | jq -r '.[].ifname' | head -1; }
 	is 'https1:vnic1:tcp::443:::' "$(flow show-flow -p -o flow,link,proto,laddr,lport,raddr,rport,dsfld https1)"
 	is 'voice:udp:10.99.0.0/24:0xb8\:0xfc' "$(flow show-flow -p -o flow,proto,raddr,dsfld voice)"
 	is 20M "$(flow show-flowprop -c -o value -p maxbw https1)"
+	is 'max=20M' "$(field https1 bandwidth)"
 	is $'14 20Mbit\n17 10Mbit' "$(ceilings z1 vnic1)"
 	is $'14 20Mbit\n17 10Mbit' "$(ceilings h "$(ifb)")"
 	is "$(printf 'https1 some\n- some')" "$(flow match-flow -l vnic1 transport=tcp -o flow,verdict | tail -n +2 | tr -s ' ' | sed 's/ $//')"

@@ -56,6 +56,25 @@ teardown() { vt_cleanup; }
 	kill_every_step 'out of the zone' 'adm reset-linkprop -p zone vnic1' "adm set-linkprop -p zone=${VT}z1 vnic1"
 }
 
+@test "killed in create-flow, set-flowprop and delete-flow" {
+	local f1='flow create-flow -l vnic1 transport=tcp,local_port=443 -p maxbw=20M f1'
+	local f2='flow create-flow -l vnic1 transport=udp,remote_ip=10.0.0.0/8 -p maxbw=30M,priority=high f2'
+
+	adm create-vnic -l eth0 -m $NEW -p "zone=${VT}z1,maxbw=50G" vnic1
+	kill_every_step 'create the first' "$f1" 'flow delete-flow f1'
+	eval "$f1"
+	kill_every_step 'create another' "$f2" 'flow delete-flow f2'
+	kill_every_step 'cap and rank' 'flow set-flowprop -p maxbw=40M,rank=3 f1' 'flow set-flowprop -p maxbw=20M f1; flow reset-flowprop -p rank f1'
+	kill_every_step 'delete the last' 'flow delete-flow f1' "$f1"
+}
+
+@test "killed in the middle of a step: flows come and go" {
+	command -v strace >/dev/null || skip "no strace"
+	adm create-vnic -l eth0 -m $NEW -p "zone=${VT}z1,maxbw=50G" vnic1
+	flow create-flow -l vnic1 transport=tcp,local_port=443 -p maxbw=20M f1
+	kill_at_calls 'flow comes' 7 'flow create-flow -l vnic1 transport=udp -p maxbw=30M f2' 'flow delete-flow f2' A=
+}
+
 @test "killed in create-etherstub and delete-etherstub" {
 	kill_every_step 'create stub' 'adm create-etherstub stub0' 'adm delete-etherstub stub0'
 	adm create-etherstub stub0

@@ -87,6 +87,42 @@ teardown() { delete_all; }
 	in_ns h ip link del br-lan
 }
 
+# How often a link of that name is in the rows of a show's JSON, or of show-link -s.
+rows_of() { adm "$1" -j | jq "[.[] | select(.link == \"$2\")] | length"; }
+
+@test "names of others' links that are no text, or speak to a terminal: shown, and used, and harmless" {
+	local odd=$'\xff\xfe0' loud=$'l\x1b[31m0' verb
+
+	in_ns h ip link add "$odd" up type veth peer name "$loud"
+	for verb in show-link show-phys; do
+		vt_until 50 eval "[[ \$(rows_of $verb '??0') == 1 ]]" || is 1 "$(rows_of $verb '??0')" "$verb"
+	done
+	matches '[?][?]0 ' "$(adm show-link -s)"
+	matches 'l[?]\[31m0 ' "$(adm show-link -s)"
+	is 1 "$(adm show-linkprop -p mtu -j | jq '[.[] | select(.link == "??0")] | length')"
+	made create-vnic -l "$loud" vnic1
+	matches 'l[?]\[31m0' "$stderr"
+	[[ $stderr != *$'\x1b'* ]]
+	in_ns h ip link set "$loud" name eth7
+	in_ns h ip link set eth7 name $'\xfe1'
+	until_is '?1' vnic vnic1 over
+	made set-linkprop -p maxbw=10M vnic1 --dry-run
+	good set-linkprop -p maxbw=10M vnic1
+	adm delete-vnic vnic1
+	in_ns h ip link del $'\xfe1'
+}
+
+@test "a name that a zone's user gives, and that is no text or a shell's, is in WHY, and harmless in a dry run" {
+	good create-vnic -l eth0 -p "zone=${VT}z1,maxbw=10M" vnic1
+	vt_rename z1 vnic1 $'\xff'
+	until_is 'others gave it another name: ?' vnic vnic1 why
+	vt_rename z1 $'\xff' '$(>HERE)'
+	made set-linkprop -p maxbw=20M vnic1 --dry-run
+	(cd "$BATS_TEST_TMPDIR" && in_ns h sh <<<"$output")
+	[[ ! -e $BATS_TEST_TMPDIR/HERE ]]
+	matches 'rate 20Mbit ' "$(in_ns z1 tc class show dev '$(>HERE)')"
+}
+
 @test "MAC: auto and random have our prefix and differ, -r gives another prefix" {
 	made create-vnic -l eth0 vnic1
 	made create-vnic -l eth0 -m random vnic2

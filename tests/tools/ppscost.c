@@ -22,23 +22,31 @@
 #define TCX_INGRESS 46 /* BPF_TCX_INGRESS, newer than Debian 12's headers */
 #define BATCH       32
 #define PAIRS_MAX   1000
+#define PORT        10000
+#define STRIDE      7919
 
 struct side {
 	const char *from, *host, *at;
-	int fd;    /* sends */
-	int netns; /* where the packets end */
+	int fd;         /* sends */
+	int netns;      /* where the packets end */
+	uint64_t ports; /* sent to in turns, from PORT on; 0: to port 9 */
 	char dev[IFNAMSIZ];
 	uint64_t sent, arrived;
 };
 
 static struct side side[2];
 static uint64_t pairs = 15, slice_ms = 200, len = 64, cpu;
+static bool pass;
 #define SIDE_OPTS(i, c)                                                                               \
 	{.name = c "-from", .kind = OPT_STR, .where = &side[i].from, .help = "namespace that sends"}, \
 		{.name = c "-host",                                                                   \
 		 .kind = OPT_STR,                                                                     \
 		 .where = &side[i].host,                                                              \
 		 .help = "IPv4 address sent to"},                                                     \
+		{.name = c "-ports",                                                                  \
+		 .kind = OPT_UINT,                                                                    \
+		 .where = &side[i].ports,                                                             \
+		 .help = "so many ports in turns, from 10000 on (port 9)"},                           \
 	{                                                                                             \
 		.name = c "-at", .kind = OPT_STR, .where = &side[i].at,                               \
 		.help = "NAMESPACE:DEVICE that drops"                                                 \
@@ -49,6 +57,7 @@ static const struct opt opts[] = {
 	{.name = "pairs", .kind = OPT_UINT, .where = &pairs, .help = "turns (15)"},
 	{.name = "slice", .kind = OPT_UINT, .where = &slice_ms, .help = "length of a turn in ms (200)"},
 	{.name = "len", .kind = OPT_UINT, .where = &len, .help = "bytes of payload (64)"},
+	{.name = "pass", .kind = OPT_FLAG, .where = &pass, .help = "do not drop there, the stack does"},
 	{.name = "cpu", .kind = OPT_UINT, .where = &cpu, .help = "CPU that does everything (0)"},
 	{0},
 };
@@ -118,7 +127,8 @@ static void open_side(struct side *s)
 	close(enter(s->from));
 	s->fd = open_sender(s->host);
 	s->netns = enter(ns);
-	attach_drop(s->dev);
+	if (!pass)
+		attach_drop(s->dev);
 	send(s->fd, "", 1, 0); /* resolves the address */
 }
 
@@ -141,21 +151,46 @@ static uint64_t arrived(const struct side *s)
 	return ret;
 }
 
+/* The next ports, not one after the other. */
+static void aim(struct side *s, struct sockaddr_in to[BATCH])
+{
+	static uint64_t n;
+
+	for (int i = 0; s->ports && i < BATCH; i++)
+		to[i].sin_port = htons((uint16_t)(PORT + n++ * STRIDE % s->ports));
+}
+
+static void prepare(const struct side *s, struct iovec *iov, struct sockaddr_in to[BATCH],
+		    struct mmsghdr msg[BATCH])
+{
+	for (int i = 0; i < BATCH; i++) {
+		to[i] = (struct sockaddr_in){.sin_family = AF_INET};
+		inet_pton(AF_INET, s->host, &to[i].sin_addr);
+		msg[i].msg_hdr = (struct msghdr){.msg_iov = iov, .msg_iovlen = 1};
+		if (s->ports) {
+			msg[i].msg_hdr.msg_name = &to[i];
+			msg[i].msg_hdr.msg_namelen = sizeof(to[i]);
+		}
+	}
+}
+
 /* One turn: nanoseconds per packet. */
 static double turn(struct side *s)
 {
 	static char payload[65000];
 	struct iovec iov = {.iov_base = payload, .iov_len = len};
 	struct mmsghdr msg[BATCH] = {0};
+	struct sockaddr_in to[BATCH];
 	uint64_t before = arrived(s), sent = 0;
 	int64_t begin, now;
 
-	for (int i = 0; i < BATCH; i++)
-		msg[i].msg_hdr = (struct msghdr){.msg_iov = &iov, .msg_iovlen = 1};
+	prepare(s, &iov, to, msg);
 	begin = now = now_ns(CLOCK_MONOTONIC);
 	while (!stopped && now - begin < (int64_t)slice_ms * 1000000) {
-		int n = sendmmsg(s->fd, msg, BATCH, 0);
+		int n;
 
+		aim(s, to);
+		n = sendmmsg(s->fd, msg, BATCH, 0);
 		sent += n > 0 ? (uint64_t)n : 0;
 		now = now_ns(CLOCK_MONOTONIC);
 	}

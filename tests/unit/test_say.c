@@ -274,6 +274,100 @@ START_TEST(each_text_is_what_a_person_would_type)
 }
 END_TEST
 
+/* Names that a tenant can give, each in the place of one that is a word of a shell's. */
+static const struct {
+	const char *plain, *odd;
+} names[][3] = {
+	{{"ZONE", "a b"}, {"LINK", "$(id)"}, {"PARENT", "a;id"}},
+	{{"ZONE", "`id`"}, {"LINK", "'\"\\'"}, {"PARENT", "~root"}},
+	{{"ZONE", "a&b<c"}, {"LINK", "\x1b[31m"}, {"PARENT", "\xff\xfe*"}},
+	{{"ZONE", "a\nid"}, {"LINK", "#x"}, {"PARENT", "{a,b}|"}},
+};
+
+/* With how->uuid as it is. odd: with those names, else with the plain ones. */
+static char *text_of(struct op op, const struct say *how, size_t set, bool odd)
+{
+	const char *zone = odd ? names[set][0].odd : names[set][0].plain;
+	struct node *both[] = {&op.from, &op.to};
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	for (size_t i = 0; i < 2; i++) {
+		if (both[i]->port.zone[0] && both[i]->port.zone[0] != '/')
+			snprintf(both[i]->port.zone, sizeof(both[i]->port.zone), "%s", zone);
+		snprintf(both[i]->port.name, sizeof(both[i]->port.name), "%s",
+			 odd ? names[set][1].odd : names[set][1].plain);
+		if (both[i]->parent.name[0])
+			snprintf(both[i]->parent.name, sizeof(both[i]->parent.name), "%s",
+				 odd ? names[set][2].odd : names[set][2].plain);
+	}
+	say_op(&op, how, out);
+	fclose(out);
+	return text;
+}
+
+/* What a shell that is given the text calls, a line for each word. */
+static void words_of(char *text, char *ret, size_t size)
+{
+	char script[8192], *pid;
+	FILE *out;
+	size_t n;
+
+	/* Each shell is another process. */
+	if ((pid = strstr(text, "$$")))
+		memcpy(pid, "ME", 2);
+	n = (size_t)snprintf(
+		script, sizeof(script),
+		"w() { printf '<%%s>\\n' \"$@\"; }; ip() { w ip \"$@\"; }; tc() { w tc \"$@\"; }\n"
+		"sysctl() { w sysctl \"$@\"; }; nsenter() { w nsenter \"$@\"; }\n%s",
+		text);
+	ck_assert_uint_lt(n, sizeof(script));
+	out = popen(script, "r");
+	ck_assert_ptr_nonnull(out);
+	ret[fread(ret, 1, size - 1, out)] = '\0';
+	ck_assert_int_eq(pclose(out), 0);
+}
+
+/* The plain names for the odd ones in the text. */
+static void made_plain(char *text, size_t set)
+{
+	for (size_t i = 0; i < 3; i++) {
+		const char *plain = names[set][i].plain, *odd = names[set][i].odd;
+		char *at = text;
+
+		while ((at = strstr(at, odd))) {
+			memmove(at + strlen(plain), at + strlen(odd), strlen(at + strlen(odd)) + 1);
+			memcpy(at, plain, strlen(plain));
+			at += strlen(plain);
+		}
+	}
+}
+
+START_TEST(a_name_is_one_word_to_the_shell)
+{
+	struct iso_set want, have;
+	struct say how = {.uuid = "abc", .want = &want, .have = &have};
+	struct op op = op_of((size_t)_i);
+	char plain[16384], odd[16384];
+
+	iso_of(&want, &have);
+	for (size_t set = 0; set < sizeof(names) / sizeof(*names); set++) {
+		char *text = text_of(op, &how, set, true);
+
+		for (const char *c = text; *c; c++)
+			ck_assert_msg((*c >= ' ' && *c <= '~') || *c == '\n', "for a terminal: %s", text);
+		words_of(text, odd, sizeof(odd));
+		free(text);
+		made_plain(odd, set);
+		text = text_of(op, &how, set, false);
+		words_of(text, plain, sizeof(plain));
+		free(text);
+		ck_assert_str_eq(odd, plain);
+	}
+}
+END_TEST
+
 START_TEST(every_operation_has_its_row)
 {
 	size_t found = 0;
@@ -293,6 +387,7 @@ int main(void)
 
 	tcase_add_loop_test(t, every_operation_has_its_row, 0, OP_COUNT);
 	tcase_add_loop_test(t, each_text_is_what_a_person_would_type, 0, ROWS);
+	tcase_add_loop_test(t, a_name_is_one_word_to_the_shell, 0, ROWS);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_ENV);
