@@ -45,7 +45,7 @@ foreign() {
 	local side
 
 	in_ns h ip -d -o link show "$1" | sed -E 's/promiscuity [0-9]+//; s/\\.*alias/alias/'
-	in_ns h ip -o addr show "$1" | sed -E 's/valid_lft.*//'
+	in_ns h ip -o addr show "$1" | sed -E 's/valid_lft.*//; s/ tentative//'
 	in_ns h tc qdisc show dev "$1" | grep -v clsact
 	in_ns h tc class show dev "$1"
 	in_ns h tc filter show dev "$1"
