@@ -27,16 +27,32 @@ struct intent {
 	struct mac mac;
 };
 
+/* Where a link was when the last daemon ended. */
+struct noted {
+	uint32_t n;
+	struct port port;
+	UT_hash_handle hh;
+};
+
+/* A link somewhere else that carries the alias of n. */
+struct claim {
+	uint32_t n;
+	struct port port;
+};
+
 struct adopt {
 	struct daemon *d;
-	UT_array *intents; /* struct intent */
-	UT_array *zones;   /* char *: every zone that something of ours may be in */
-	UT_array *orphans; /* struct node */
-	UT_array *pins;    /* struct node */
+	struct noted *noted; /* by number */
+	UT_array *claims;    /* struct claim */
+	UT_array *intents;   /* struct intent */
+	UT_array *zones;     /* char *: every zone that something of ours may be in */
+	UT_array *orphans;   /* struct node */
+	UT_array *pins;      /* struct node */
 	bool new_world;
 };
 
 static const UT_icd intent_icd = {.sz = sizeof(struct intent)};
+static const UT_icd claim_icd = {.sz = sizeof(struct claim)};
 static const UT_icd node_icd = {.sz = sizeof(struct node)};
 
 static void add_zone(struct adopt *a, const char *zone)
@@ -99,6 +115,56 @@ static void seen_robbed(struct daemon *d, struct vlink *v, const struct port *po
 	seen_in(d, v, port, v->s.class);
 }
 
+static int add_noted(uint32_t n, int ifindex, const char *zone, void *arg)
+{
+	struct adopt *a = arg;
+	struct noted *p;
+
+	HASH_FIND(hh, a->noted, &n, sizeof(n), p);
+	if (p)
+		return 0;
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	p->n = n;
+	p->port.ifindex = ifindex;
+	snprintf(p->port.zone, sizeof(p->port.zone), "%s", zone);
+	HASH_ADD(hh, a->noted, n, sizeof(p->n), p);
+	return 0;
+}
+
+/*
+ * Who is root in a zone can give any alias to any link there: a VNIC is first looked for where it was, and
+ * only one that is not there is what has its alias elsewhere.
+ */
+static bool is_claim(struct adopt *a, const struct port *port, uint32_t n, enum link_class class)
+{
+	struct noted *p;
+
+	HASH_FIND(hh, a->noted, &n, sizeof(n), p);
+	return p && class == CLASS_VNIC && port->zone[0] &&
+	       (p->port.ifindex != port->ifindex || strcmp(p->port.zone, port->zone) != 0);
+}
+
+static void add_claim(struct adopt *a, const struct port *port, uint32_t n)
+{
+	struct claim c = {.n = n, .port = *port};
+
+	utarray_push_back(a->claims, &c);
+}
+
+static void settle_claims(struct adopt *a)
+{
+	struct claim *c = NULL;
+
+	while ((c = (struct claim *)utarray_next(a->claims, c))) {
+		struct vlink *v = vlink_by_n(a->d, c->n);
+
+		if (v && !v->seen && !observe_at(a->d, &c->port))
+			seen_in(a->d, v, &c->port, CLASS_VNIC);
+	}
+}
+
 /* A link with our mark belongs to a row, or to a creation or deletion that did not come to its end. */
 static int on_marked(const struct port *port, uint32_t n, enum link_class class, void *arg)
 {
@@ -110,7 +176,9 @@ static int on_marked(const struct port *port, uint32_t n, enum link_class class,
 	if (!n)
 		return 0;
 	if (vlink_by_n(a->d, n)) {
-		if (!a->d->dry)
+		if (!a->d->dry && is_claim(a, port, n, class))
+			add_claim(a, port, n);
+		else if (!a->d->dry)
 			seen_in(a->d, vlink_by_n(a->d, n), port, class);
 		return 0;
 	}
@@ -175,6 +243,7 @@ static int gather(struct adopt *a, struct err *e)
 	char *none = NULL, interim[IFNAMSIZ];
 	int r = store_intents(a->d->store, add_intent, a, e);
 
+	r = r < 0 ? r : store_places(a->d->store, a->d->world, add_noted, a, e);
 	if (r < 0)
 		return r;
 	HASH_ITER (hh_n, a->d->by_n, v, next)
@@ -355,12 +424,20 @@ static void begin(struct adopt *a, struct daemon *d)
 	*a = (struct adopt){.d = d};
 	utarray_new(a->intents, &intent_icd);
 	utarray_new(a->zones, &ut_str_icd);
+	utarray_new(a->claims, &claim_icd);
 	utarray_new(a->orphans, &node_icd);
 	utarray_new(a->pins, &node_icd);
 }
 
 static void end(struct adopt *a)
 {
+	struct noted *p, *next;
+
+	HASH_ITER (hh, a->noted, p, next) {
+		HASH_DEL(a->noted, p);
+		free(p);
+	}
+	utarray_free(a->claims);
 	utarray_free(a->intents);
 	utarray_free(a->zones);
 	utarray_free(a->orphans);
@@ -388,6 +465,7 @@ int adopt_all(struct daemon *d, struct err *e)
 	if (r == 0)
 		r = place_robbed(d, seen_robbed, e);
 	if (r == 0) {
+		settle_claims(&a);
 		sweep(&a);
 		count_hooks(&a);
 		r = adopt_in_order(&a, e);

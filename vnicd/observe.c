@@ -304,6 +304,7 @@ static void touch_waiting(struct daemon *d)
 /* Where somebody moved v to: a look into every namespace, since the kernel tells only in the words of the old
  * one. */
 struct search {
+	struct daemon *d;
 	const struct vlink *v;
 	bool found;
 	char zone[ZONE_MAX];
@@ -312,8 +313,14 @@ struct search {
 static int search_link(const struct port *port, uint32_t n, enum link_class class, void *arg)
 {
 	struct search *s = arg;
+	struct sys_link l;
 
 	if (n != s->v->s.n || class != s->v->s.class)
+		return 0;
+	/* Others can give its alias to any link; two of one MAC address cannot be. */
+	if (class == CLASS_VNIC && port->zone[0] &&
+	    (s->d->kernel->ops->link(s->d->kernel, port->zone, 0, port->name, &l, NULL) < 0 ||
+	     !mac_equal(l.mac, s->v->s.mac)))
 		return 0;
 	s->found = true;
 	memcpy(s->zone, port->zone, sizeof(s->zone));
@@ -343,15 +350,26 @@ static void set_place(struct vlink *v, const char *zone)
 			 zone);
 }
 
-bool observe_locate(struct daemon *d, struct vlink *v)
+/* Where it was seen last there is one of its kind with its number: what alias that has is its user's doing.
+ */
+static bool is_in_place(struct daemon *d, const struct vlink *v)
 {
-	struct search s = {.v = v};
 	struct sys_link l;
 	enum link_class class;
 
 	if (v->s.class == CLASS_FOREIGN)
 		return v->below;
-	if (observe_vlink_sys(d, v, &l) == 0 && vlink_of_sys(d, &l, &class) == v)
+	if (observe_vlink_sys(d, v, &l) < 0)
+		return false;
+	return vlink_of_sys(d, &l, &class) == v ||
+	       (v->s.class == CLASS_VNIC && l.ifindex == v->at.ifindex && !strcmp(l.kind, "macvlan"));
+}
+
+bool observe_locate(struct daemon *d, struct vlink *v)
+{
+	struct search s = {.d = d, .v = v};
+
+	if (is_in_place(d, v))
 		return true;
 	search(d, &s);
 	if (s.found)
@@ -486,16 +504,25 @@ static void own_rules(struct daemon *d, const struct kern_event *ev)
 	d->touched(d, v, !ev->routing);
 }
 
-/* In another namespace: a link that carries our alias, or one known by its numbers. */
+/* The VNIC whose alias a link in another namespace carries that is not known by its numbers. Who is root
+ * there can give any alias to any link: it is no other's that is where it was, or that did not leave. */
+static struct vlink *claimed(struct daemon *d, const struct kern_event *ev)
+{
+	enum link_class class = CLASS_OTHER;
+	struct vlink *v = ev->l && !ev->gone ? vlink_of_sys(d, ev->l, &class) : NULL;
+
+	if (!v || class != CLASS_VNIC || v->trouble == TROUBLE_LOST || is_in_place(d, v))
+		return NULL;
+	return v->leaving || mac_equal(ev->l->mac, v->s.mac) ? v : NULL;
+}
+
+/* In another namespace: a link known by its numbers, or one that carries our alias. */
 static void other_ns(struct daemon *d, const struct kern_event *ev)
 {
-	struct vlink *at = vlink_at(d, ev->nsid, ev->ifindex), *v = at;
-	enum link_class class = CLASS_VNIC;
+	struct vlink *at = vlink_at(d, ev->nsid, ev->ifindex), *v = at ? at : claimed(d, ev);
 	char zone[ZONE_MAX];
 
-	if (ev->l && !ev->gone && strstr(ev->l->alias, "vnicd:") == ev->l->alias)
-		v = vlink_of_sys(d, ev->l, &class);
-	if (!v || class != CLASS_VNIC)
+	if (!v)
 		return;
 	if (ev->gone) {
 		vlink_seen_at(d, v, 0, 0);
@@ -603,6 +630,15 @@ void observe_place(struct daemon *d, struct vlink *v, int ifindex)
 		vlink_seen_at(d, v, OWN_NS, ifindex);
 	else if (kern_real_nsid(d->kernel, zone, &nsid, NULL) == 0)
 		vlink_seen_at(d, v, nsid, ifindex);
+}
+
+struct vlink *observe_at(struct daemon *d, const struct port *port)
+{
+	int nsid = OWN_NS;
+
+	if (port->zone[0] && kern_real_nsid(d->kernel, port->zone, &nsid, NULL) < 0)
+		return NULL;
+	return vlink_at(d, nsid, port->ifindex);
 }
 
 static int add_zone(const char *zone, void *arg)

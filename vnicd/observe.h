@@ -85,5 +85,7 @@ void observe_place(struct daemon *d, struct vlink *v, int ifindex);
 /* Is v where it is thought to be? Else it is looked for in every namespace, and its place noted. False: it is
  * gone. */
 bool observe_locate(struct daemon *d, struct vlink *v);
+/* The link of ours that was seen there, by its numbers; NULL: none. */
+struct vlink *observe_at(struct daemon *d, const struct port *port);
 /* Appends the name or path of every other namespace (char *). */
 void observe_zones(struct daemon *d, UT_array *zones);

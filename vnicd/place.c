@@ -94,10 +94,13 @@ void place_stop(struct daemon *d)
 	d->places = NULL;
 }
 
-/* Our group is no mark that others would give, and what has another's number is another's. */
+/* Our group is no mark that others would give, and what has another's alias is another's but for its MAC
+ * address. */
 static bool is_robbed(const struct vlink *v, const struct sys_link *l, int lower)
 {
-	if (l->group != GROUP_LIVE || !strncmp(l->alias, "vnicd:", 6))
+	if (l->group != GROUP_LIVE)
+		return false;
+	if (!strncmp(l->alias, "vnicd:", 6) && (v->s.class != CLASS_VNIC || !mac_equal(l->mac, v->s.mac)))
 		return false;
 	if (v->s.class == CLASS_ETHERSTUB)
 		return !strcmp(l->kind, "bridge") || !strcmp(l->kind, "dummy");

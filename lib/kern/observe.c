@@ -38,8 +38,12 @@ static bool is_ours(struct look *l, const struct sys_link *s, bool ifb)
 		l->marked = s->group == GROUP_LIVE;
 		return true;
 	}
-	/* Another alias does not make another link of the one that it was. */
-	if ((s->alias[0] && s->ifindex != known->ifindex) || !strncmp(s->alias, "vnicd:", 6))
+	/* Another alias does not make another link of the one that it was, nor another's, with its own MAC.
+	 */
+	if (s->alias[0] && s->ifindex != known->ifindex)
+		return false;
+	if (!strncmp(s->alias, "vnicd:", 6) &&
+	    (ifb || strcmp(s->kind, "macvlan") != 0 || !mac_equal(s->mac, l->key->mac)))
 		return false;
 	if (s->group != GROUP_LIVE || (ifb && strcmp(s->name, l->ret->ifb_port.name) != 0))
 		return false;

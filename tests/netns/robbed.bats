@@ -11,6 +11,7 @@ setup_file() {
 	vt_begin
 	vt_wire
 	vt_zone z1
+	vt_zone z2
 	start A=
 }
 teardown_file() { vt_cleanup; }
@@ -133,4 +134,79 @@ robbed_and_known() {
 	is up "$(vnic vnic1 state)"
 	is 2 "$(macvlans z1)"
 	in_ns z1 ip link del theirs0
+}
+
+# --- who is root in a zone gives his link the alias of another's ---------------------------------------------------------
+
+alias_of() { echo "vnicd:$(sqlite3 -readonly "$VT_DIR/state/state.db" "SELECT value FROM meta WHERE key = 'uuid'"):$(number "$1")"; }
+number() { sqlite3 -readonly "$VT_DIR/state/state.db" "SELECT n FROM link WHERE name = '$1'"; }
+alias_now() { in_ns "$1" ip -j link show "$2" | jq -r '.[0].ifalias // "--"'; }
+two_tenants() {
+	made create-vnic -l eth0 -m 2:8:20:0:0:9 -p "maxbw=10M,zone=${VT}z1" vnic1
+	made create-vnic -l eth0 -m 2:8:20:0:0:a -p "maxbw=20M,zone=${VT}z2" vnic2
+	mine=$(index z1 vnic1) other=$(index z2 vnic2)
+	vt_until 50 kept vnic1 "$mine"
+	vt_until 50 kept vnic2 "$other"
+}
+# Both are who and where they were, each with its own cap and alias, and nothing else is ours.
+as_ever() {
+	until_is "$(alias_of vnic1)" alias_now z1 vnic1
+	until_is up vnic vnic1 state
+	until_is up vnic vnic2 state
+	is "$mine ${VT}z1" "$(vnic vnic1 ifindex) $(vnic vnic1 zone)" "$1"
+	is "$other ${VT}z2" "$(vnic vnic2 ifindex) $(vnic vnic2 zone)" "$1"
+	is "$(alias_of vnic2)" "$(alias_now z2 vnic2)" "$1"
+	is '10Mbit 20Mbit' "$(rate z1 vnic1) $(rate z2 vnic2)" "$1"
+}
+
+@test "the alias of another's VNIC on one's own: put right, and nobody's is taken for it; while a daemon runs and while none does" {
+	local mine other
+
+	two_tenants
+	in_ns z1 ip link set vnic1 alias "$(alias_of vnic2)"
+	as_ever 'while it runs'
+	stop KILL
+	in_ns z1 ip link set vnic1 alias "$(alias_of vnic2)"
+	start A=
+	as_ever 'while none runs'
+	! grep -q 'was moved to' "$VT_DIR/log" || complain "$(cat "$VT_DIR/log")"
+}
+
+@test "the alias of another's VNIC, and its group, on a link of the tenant's own: it is not touched, nor the VNIC" {
+	local mine other
+
+	two_tenants
+	for daemon in runs stops; do
+		[[ $daemon == runs ]] || stop KILL
+		in_ns z1 ip link add claim0 link vnic1 address 02:00:00:00:00:98 type macvlan mode bridge
+		in_ns z1 ip link set claim0 alias "$(alias_of vnic2)"
+		in_ns z1 ip link set claim0 group "$(in_ns z1 ip -j link show vnic1 | jq -r '.[0].group')"
+		[[ $daemon == runs ]] || start A=
+		sleep 0.5
+		as_ever "the daemon $daemon"
+		is '' "$(rate z1 claim0)"
+		matches '02:00:00:00:00:98' "$(in_ns z1 ip link show claim0)"
+		in_ns z1 ip link del claim0
+	done
+	! grep -q 'was moved to' "$VT_DIR/log" || complain "$(cat "$VT_DIR/log")"
+}
+
+@test "with its alias elsewhere, a VNIC that is moved is found where it is; one that is gone is not there either" {
+	local mine other
+
+	two_tenants
+	in_ns z1 ip link add claim0 link vnic1 address 02:00:00:00:00:98 type macvlan mode bridge
+	in_ns z1 ip link set claim0 alias "$(alias_of vnic2)"
+	vt_zone z3
+	in_ns z2 ip link set vnic2 netns "${VT}z3"
+	until_is "${VT}z3" vnic vnic2 zone
+	until_is 20Mbit rate z3 vnic2
+	in_ns z1 ip link set claim0 alias "$(alias_of vnic2)"
+	stop KILL
+	in_ns z3 ip link set vnic2 netns "${VT}z2"
+	start A=
+	until_is "${VT}z2" vnic vnic2 zone
+	until_is 20Mbit rate z2 vnic2
+	is '' "$(rate z1 claim0)"
+	in_ns z1 ip link del claim0
 }
