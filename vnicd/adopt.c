@@ -95,7 +95,8 @@ static struct intent *intent_of(struct adopt *a, uint32_t n, const char *kind)
  * others. */
 static void seen_in(struct daemon *d, struct vlink *v, const struct port *port, enum link_class class)
 {
-	if (class != v->s.class || v->seen)
+	/* What others took of a link's that is not ours is of no use where it is. */
+	if (class != v->s.class || v->seen || (class == CLASS_FOREIGN && port->zone[0]))
 		return;
 	v->seen = true;
 	if (class != CLASS_VNIC) {
@@ -202,9 +203,10 @@ static void unmarked(struct adopt *a, const struct intent *i, const char *name)
 
 	if (observe_find(a->d, i->zone, name, &l, NULL) < 0 || l.group != GROUP_LIVE || l.alias[0])
 		return;
-	o.class = !strcmp(l.kind, "macvlan") ? CLASS_VNIC
-		  : !strcmp(l.kind, "vlan")  ? CLASS_VLAN
-					     : CLASS_ETHERSTUB;
+	o.class = !strcmp(l.kind, "ifb")       ? CLASS_FOREIGN
+		  : !strcmp(l.kind, "macvlan") ? CLASS_VNIC
+		  : !strcmp(l.kind, "vlan")    ? CLASS_VLAN
+					       : CLASS_ETHERSTUB;
 	if (o.class == CLASS_VNIC && !mac_equal(l.mac, i->mac))
 		return;
 	memcpy(o.port.name, l.name, sizeof(o.port.name));
@@ -254,6 +256,8 @@ static int gather(struct adopt *a, struct err *e)
 			node_interim_name(i->n, interim);
 			unmarked(a, i, i->name);
 			unmarked(a, i, interim);
+			node_out_name(i->n, interim);
+			unmarked(a, i, interim);
 		}
 	return r < 0 ? r : observe_pins(a->d, on_pin, a, e);
 }
@@ -279,7 +283,7 @@ static void remove_leftover(struct adopt *a, enum op_kind kind, enum op_on on, c
 /* A VNIC's programs may be there in part only, which is seen as nothing there: its caps and flows tell. */
 static bool has_programs(const struct vlink *v)
 {
-	return v->flows || prop_cap(&v->props, false).kind != BW_NONE ||
+	return v->flows || v->s.class == CLASS_FOREIGN || prop_cap(&v->props, false).kind != BW_NONE ||
 	       prop_cap(&v->props, true).kind != BW_NONE;
 }
 
@@ -342,7 +346,7 @@ static void count_hooks(struct adopt *a)
 	struct vlink *v, *next;
 
 	HASH_ITER (hh_n, a->d->by_n, v, next) {
-		struct slink *parent = v->s.class == CLASS_VNIC ? vlink_parent(a->d, v) : NULL;
+		struct slink *parent = class_shaped(v->s.class) ? vlink_parent(a->d, v) : NULL;
 
 		if (!parent || !is_steered(a->d, v))
 			continue;

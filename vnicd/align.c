@@ -7,6 +7,7 @@
 
 #include "vnicd/apply.h"
 #include "vnicd/flowshow.h"
+#include "vnicd/foreign.h"
 #include "vnicd/isolate.h"
 #include "vnicd/log.h"
 #include "vnicd/observe.h"
@@ -32,6 +33,20 @@ static void set_trouble(struct vlink *v, enum trouble trouble, const char *why)
 	snprintf(v->why, sizeof(v->why), "%s", why);
 }
 
+/* A link of others is there, and not taken for something that carries the traffic of another. */
+static enum trouble missing_foreign(const struct daemon *d, const struct vlink *v, char *why, size_t size)
+{
+	struct err e = {0};
+
+	if (!v->below)
+		snprintf(why, size, "it is not there");
+	else if (foreign_check(d, &v->below->l, &e) < 0)
+		snprintf(why, size, "%.180s", e.text);
+	else
+		return TROUBLE_NONE;
+	return TROUBLE_WAITING;
+}
+
 /* Is what v needs there? Else says what is missing. */
 static enum trouble missing(const struct daemon *d, const struct vlink *v, const struct item *it, char *why,
 			    size_t size)
@@ -40,6 +55,8 @@ static enum trouble missing(const struct daemon *d, const struct vlink *v, const
 	char over[IFNAMSIZ];
 	struct err e = {0};
 
+	if (v->s.class == CLASS_FOREIGN)
+		return missing_foreign(d, v, why, size);
 	if (v->s.class != CLASS_ETHERSTUB && !parent) {
 		snprintf(why, size, "its parent %s is not there", vlink_over(d, v, over));
 		return TROUBLE_WAITING;
@@ -70,7 +87,7 @@ static int take_away(struct txn *t, const struct vlink *v, struct err *e)
 	struct slink *parent = v->hook ? slink_find(t->d, v->hook) : NULL;
 
 	it->want = (struct node){.n = v->s.n, .class = v->s.class};
-	it->have.prog.present |= v->s.class == CLASS_VNIC;
+	it->have.prog.present |= class_shaped(v->s.class);
 	it->have.steer = v->hook != 0;
 	it->have.parent.ifindex = v->hook;
 	if (plan_node(&it->want, &it->have, &t->ops) < 0)
@@ -132,6 +149,11 @@ static void want_it(struct daemon *d, const struct vlink *v, struct item *it)
 		it->want.up = !v->s.down;
 }
 
+static bool is_another(const struct vlink *v)
+{
+	return v->s.class == CLASS_FOREIGN && v->below && !mac_equal(v->s.mac, v->below->l.mac);
+}
+
 /* zone: where else it may be, or NULL. */
 static void in_line(struct daemon *d, struct vlink *v, const char *zone, bool raise)
 {
@@ -161,6 +183,14 @@ static void in_line(struct daemon *d, struct vlink *v, const char *zone, bool ra
 		/* Its parent is another one now: what it had through the old one goes first. */
 		set_aside(&t, v);
 		txn_done(&t);
+		in_line(d, v, zone, raise);
+		return;
+	}
+	if (trouble == TROUBLE_NONE && is_another(v)) {
+		/* What was for its old MAC address goes first. */
+		set_aside(&t, v);
+		txn_done(&t);
+		vlink_set_mac(d, v, v->below->l.mac);
 		in_line(d, v, zone, raise);
 		return;
 	}
@@ -299,12 +329,15 @@ void reconcile_orphan(struct daemon *d, const struct node *like)
 	struct err e = {0};
 	char text[600];
 	bool gone;
+	int r;
 
 	memcpy(v.s.name, like->port.name, sizeof(v.s.name));
 	log_info(like->port.name, "removing %s (number %u), left behind by an interrupted command",
 		 like->port.name, like->n);
-	if (observe_vlink(d, &v, like->port.zone, &have, &gone, &e) < 0 ||
-	    plan_node(&want, &have, &ops) < 0 || apply_ops(d->kernel, &ops, &e) < 0)
+	r = observe_vlink(d, &v, like->port.zone, &have, &gone, &e);
+	/* Where its hooks are only their pins know. */
+	have.prog.present |= r == 0 && like->class == CLASS_FOREIGN;
+	if (r < 0 || plan_node(&want, &have, &ops) < 0 || apply_ops(d->kernel, &ops, &e) < 0)
 		log_error(like->port.name, "cannot remove %s: %s", like->port.name,
 			  err_str(&e, text, sizeof(text)));
 	op_list_free(&ops);

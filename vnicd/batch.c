@@ -89,7 +89,7 @@ static int stage_new(struct batch *b, struct vlink *v, struct err *e)
 	}
 	hurry(b, v);
 	world_add(b->d, v);
-	return v->s.class != CLASS_VNIC && stand_in(b->d, v) < 0 ? err_nomem(e) : 0;
+	return !class_shaped(v->s.class) && stand_in(b->d, v) < 0 ? err_nomem(e) : 0;
 }
 
 static struct vlink *find_vlan(const struct slink *parent, uint16_t vid)
@@ -158,7 +158,7 @@ static int stage_vnic(struct batch *b, const json_t *params, struct err *e)
 		return r;
 	}
 	change_note_place(b->d, v, b->notes, &b->places);
-	if (!parent->above)
+	if (!parent->vnics)
 		change_note_driver(parent, b->notes);
 	if (b->all_names || !change_text(params, "name"))
 		json_array_append_new(b->names, json_string(v->s.name));
@@ -276,7 +276,7 @@ static int replace_staged(struct batch *b, struct change *change, struct err *e)
 /* Takes over what was built, or not with r. */
 static int stage_change(struct batch *b, struct change change, int r, struct err *e)
 {
-	if (r == 0 && !change.old->staged && change.old->s.class == CLASS_VNIC &&
+	if (r == 0 && !change.old->staged && class_shaped(change.old->s.class) &&
 	    !change_is_there(b->d, change.old))
 		r = err_user(e, -EAGAIN, change.old->s.name,
 			     "it is not there now: change it by a command of its own");
@@ -292,6 +292,10 @@ static int stage_props(struct batch *b, const json_t *params, edit_fn *edit, str
 	struct change change = {0};
 	int r = change_build(b->d, params, edit, &change, b->notes, e);
 
+	if (r == 0 && !change.new)
+		return change.old ? stage_delete(b, change.old, e) : 0;
+	if (r == 0 && !change.old)
+		return stage_new(b, change.new, e);
 	return stage_change(b, change, r, e);
 }
 

@@ -7,6 +7,7 @@
 #include "vnicd/check.h"
 #include "vnicd/dryrun.h"
 #include "vnicd/flowshow.h"
+#include "vnicd/foreign.h"
 #include "vnicd/observe.h"
 #include "vnicd/parent.h"
 #include "vnicd/reconcile.h"
@@ -66,7 +67,7 @@ static int set_values(struct vlink *v, struct props *p, const json_t *list, stru
 
 		if (!name || !value)
 			return err_user(e, -EINVAL, v->s.name, "a property needs a name and a value");
-		r = prop_find(v->s.name, v->s.class, link_class_str(v->s.class), name, true, &id, e);
+		r = prop_find(v->s.name, v->s.class, foreign_class(v), name, true, &id, e);
 		if (r == 0 && given[id])
 			r = err_user(e, -EINVAL, v->s.name, "%s is given twice", name);
 		if (r == 0)
@@ -421,15 +422,13 @@ void change_delete_etherstub(struct daemon *d, struct call *c)
 
 /* Properties */
 
-/* A property of a link that is not ours: always an error, and which one says why. */
-static int refuse_foreign(struct daemon *d, const struct sys_link *l, const char *prop, struct err *e)
+/* Can the property be set on a link that is not ours? A name that none has is told as such. */
+static int check_foreign(struct daemon *d, const struct sys_link *l, const char *prop, struct err *e)
 {
 	enum prop_id id;
-	int r = prop_find(l->name, CLASS_OTHER, sys_class(d, l), prop, true, &id, e);
+	int r = prop_find(l->name, CLASS_FOREIGN, sys_class(d, l), prop, true, &id, e);
 
-	return r < 0 ? r
-		     : err_user(e, -EOPNOTSUPP, l->name, "%s cannot be set on a %s link", prop,
-				sys_class(d, l));
+	return r < 0 ? r : foreign_check(d, l, e);
 }
 
 /* Of a property in a list to set or to reset. */
@@ -456,6 +455,7 @@ static bool lists(const json_t *list, const char *prop)
 	return false;
 }
 
+/* ret NULL: it is a link that is not ours, and of which nothing is wanted as yet. */
 static int find_changeable(struct daemon *d, const json_t *c, struct vlink **ret, struct err *e)
 {
 	const char *name = change_text(c, "link");
@@ -466,11 +466,11 @@ static int find_changeable(struct daemon *d, const json_t *c, struct vlink **ret
 	if (!name)
 		return err_user(e, -EINVAL, "link", "name the link");
 	name = observe_name(d, name, buf);
-	*ret = vlink_find(d, name);
+	*ret = foreign_or_own(d, name);
 	if (*ret)
 		return 0;
 	s = slink_by_name(d, name);
-	return s && !check_going(d, &s->l) ? refuse_foreign(d, &s->l, first_prop(props), e)
+	return s && !check_going(d, &s->l) ? check_foreign(d, &s->l, first_prop(props), e)
 					   : unknown_link(d, UNKNOWN_LINK, name, e);
 }
 
@@ -486,8 +486,7 @@ static int reset_values(struct vlink *v, struct props *p, const json_t *list, st
 	}
 	json_array_foreach (list, i, n) {
 		const char *name = json_string_value(n);
-		int r = prop_find(v->s.name, v->s.class, link_class_str(v->s.class), name ? name : "", true,
-				  &id, e);
+		int r = prop_find(v->s.name, v->s.class, foreign_class(v), name ? name : "", true, &id, e);
 
 		if (r < 0)
 			return r;
@@ -505,6 +504,8 @@ int change_edit_reset(struct vlink *v, const json_t *list, bool temp, struct err
 
 bool change_is_there(struct daemon *d, struct vlink *v)
 {
+	if (v->s.class == CLASS_FOREIGN && v->trouble == TROUBLE_WAITING)
+		return false;
 	return v->below && observe_locate(d, v);
 }
 
@@ -513,7 +514,7 @@ static int run_change(struct daemon *d, struct change *c, json_t *notes, struct 
 {
 	int r;
 
-	if (change_is_there(d, c->old) || c->old->s.class == CLASS_ETHERSTUB)
+	if (!c->old || !c->new || change_is_there(d, c->old) || c->old->s.class == CLASS_ETHERSTUB)
 		return reconcile_run(d, c, 1, e);
 	r = reconcile_store(d, c->old, c->new, e);
 	if (r == 0 && c->new->trouble != TROUBLE_NONE)
@@ -521,7 +522,28 @@ static int run_change(struct daemon *d, struct change *c, json_t *notes, struct 
 	return r;
 }
 
-/* ret->new is a copy of the link with the change made and checked; it is the caller's, also on failure. */
+/* Of a link that is not ours something comes to be wanted, something else, or nothing any more. */
+static int build_foreign(struct daemon *d, const json_t *c, edit_fn *edit, struct change *ret, struct err *e)
+{
+	char buf[IFNAMSIZ];
+	int r;
+
+	if (ret->old) {
+		ret->new = vlink_copy(ret->old);
+		r = ret->new ? 0 : err_nomem(e);
+	} else {
+		r = foreign_new(d, slink_by_name(d, observe_name(d, change_text(c, "link"), buf)), &ret->new,
+				e);
+	}
+	if (r == 0)
+		r = edit(ret->new, json_object_get(c, "props"), temporary(c), e);
+	if (r == 0)
+		r = check_props(d, ret->new, ret->old, e);
+	if (r == 0 && foreign_idle(ret->new))
+		ret->new = vlink_free(ret->new);
+	return r;
+}
+
 int change_build(struct daemon *d, const json_t *c, edit_fn *edit, struct change *ret, json_t *notes,
 		 struct err *e)
 {
@@ -529,6 +551,8 @@ int change_build(struct daemon *d, const json_t *c, edit_fn *edit, struct change
 
 	if (r < 0)
 		return r;
+	if (!ret->old || ret->old->s.class == CLASS_FOREIGN)
+		return build_foreign(d, c, edit, ret, e);
 	ret->new = vlink_copy(ret->old);
 	if (!ret->new)
 		return err_nomem(e);
@@ -560,7 +584,7 @@ static void change_props(struct daemon *d, struct call *c, edit_fn *edit)
 
 	if (change_build(d, call_params(c), edit, &change, notes, &e) < 0)
 		goto fail;
-	if (run_change(d, &change, notes, &e) < 0)
+	if ((change.old || change.new) && run_change(d, &change, notes, &e) < 0)
 		goto fail;
 	reply_done(d, c, NULL, notes);
 	return;

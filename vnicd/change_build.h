@@ -33,7 +33,9 @@ int change_deletable(struct daemon *d, const char *name, enum link_class class, 
 
 /* Changes props of v by list; temp: until the next boot. */
 typedef int edit_fn(struct vlink *v, const json_t *list, bool temp, struct err *e);
-/* ret->new is a copy of the link with the change made and checked; it is the caller's, also on failure. */
+/* ret->new is a copy of the link with the change made and checked; it is the caller's, also on failure. Of a
+ * link that is not ours (CLASS_FOREIGN) old is NULL when nothing was wanted until now, and new when nothing
+ * is any more. */
 int change_build(struct daemon *d, const json_t *c, edit_fn *edit, struct change *ret, json_t *notes,
 		 struct err *e);
 int change_build_rename(struct daemon *d, const json_t *c, struct change *ret, json_t *notes, struct err *e);

@@ -232,7 +232,9 @@ static int check_percent(struct daemon *d, const struct vlink *v, struct err *e)
 	return err_user(e, -EINVAL, v->s.name,
 			"%s tells no speed now to take a percentage of: give a rate, as "
 			"maxbw=100M",
-			parent ? parent->l.name : "its parent");
+			parent                        ? parent->l.name
+			: v->s.class == CLASS_FOREIGN ? v->s.name
+						      : "its parent");
 }
 
 /* A name under /run/netns may be that of the namespace we are in. */
@@ -297,8 +299,12 @@ static int check_isolate(const struct vlink *v, struct err *e)
 
 int check_props(struct daemon *d, const struct vlink *v, const struct vlink *old, struct err *e)
 {
-	int r = v->s.class == CLASS_VNIC ? check_vnic_mtu(d, v, e) : check_stub_mtu(d, v, e);
+	int r;
 
+	/* It is where it is, with an MTU of its own. */
+	if (v->s.class == CLASS_FOREIGN)
+		return check_percent(d, v, e);
+	r = v->s.class == CLASS_VNIC ? check_vnic_mtu(d, v, e) : check_stub_mtu(d, v, e);
 	if (r == 0)
 		r = check_percent(d, v, e);
 	if (r == 0)

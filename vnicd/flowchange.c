@@ -7,10 +7,15 @@
 
 #include "lib/base/nearest.h"
 #include "vnicd/change_build.h"
+#include "vnicd/check.h"
 #include "vnicd/dryrun.h"
 #include "vnicd/flownote.h"
 #include "vnicd/flowroom.h"
+#include "vnicd/foreign.h"
+#include "vnicd/log.h"
+#include "vnicd/reconcile.h"
 #include "vnicd/request.h"
+#include "vnicd/save.h"
 #include "vnicd/session.h"
 #include "vnicd/unknown.h"
 
@@ -97,20 +102,28 @@ static int replace(struct work *w, struct flow *f, struct flow *new, struct err 
 
 /* Checking. */
 
-int flow_link(const struct daemon *d, const char *name, struct vlink **ret, struct err *e)
+int flow_link(const struct daemon *d, const char *name, struct vlink *blank, struct vlink **ret,
+	      struct err *e)
 {
-	struct vlink *v = vlink_find(d, name);
+	struct vlink *v = foreign_or_own(d, name);
+	const struct slink *s = v ? NULL : slink_by_name(d, name);
+	int r = 0;
 
-	if (!v && slink_by_name(d, name))
-		return err_user(e, -EOPNOTSUPP, name,
-				"flows are possible on vnicd's VNICs only, and it is not one of them");
-	if (!v)
-		return unknown_link(d, UNKNOWN_VNIC, name, e);
-	if (v->s.class != CLASS_VNIC)
-		return err_user(e, -EOPNOTSUPP, name,
-				"it is an etherstub: flows are possible on VNICs only, make them there");
-	*ret = v;
-	return 0;
+	if (!v && (!s || check_going(d, &s->l)))
+		return unknown_link(d, UNKNOWN_LINK, name, e);
+	if (v && !class_shaped(v->s.class))
+		return err_user(
+			e, -EOPNOTSUPP, name,
+			v->s.class == CLASS_VLAN
+				? "it is a VLAN link of vnicd's: flows are possible on the VNICs there"
+				: "it is an etherstub: flows are possible on VNICs only, make them there");
+	if (!v) {
+		r = foreign_check(d, &s->l, e);
+		snprintf(blank->s.name, sizeof(blank->s.name), "%s", name);
+	}
+	if (r == 0)
+		*ret = v ? v : blank;
+	return r;
 }
 
 static int unknown_flow(const struct daemon *d, const char *name, struct err *e)
@@ -248,8 +261,14 @@ static int build_new(struct daemon *d, const json_t *params, struct flow *f, str
 {
 	const char *name = change_text(params, "name"), *link = change_text(params, "link");
 	char text[FLOW_TEXT_MAX];
+	struct vlink blank = {.flows = NULL};
 	struct flow *same;
-	int r = link ? flow_link(d, link, &f->link, e) : err_user(e, -EINVAL, "link", "a flow needs a link");
+	int r = link ? flow_link(d, link, &blank, &f->link, e)
+		     : err_user(e, -EINVAL, "link", "a flow needs a link");
+
+	/* It was made before, see found(), but for a want of memory. */
+	if (r == 0 && f->link == &blank)
+		r = err_nomem(e);
 
 	if (r == 0)
 		r = check_new(d, name, f->link, temporary(params), e);
@@ -310,9 +329,9 @@ static int stage_delete_one(struct work *w, struct flow *f, struct err *e)
 
 static int stage_delete_all(struct work *w, const char *link, struct err *e)
 {
+	struct vlink *v, blank = {.flows = NULL};
 	struct flow *f, *next;
-	struct vlink *v;
-	int r = flow_link(w->d, link, &v, e);
+	int r = flow_link(w->d, link, &blank, &v, e);
 
 	if (r < 0)
 		return r;
@@ -399,6 +418,58 @@ bool flowchange_is(const char *method)
 	return false;
 }
 
+/* Its flows' rows need its own, as long as the dry run lasts. */
+static int number_dry(struct daemon *d, struct vlink *v, struct err *e)
+{
+	int r = save_number(d, v, e);
+
+	return r < 0 ? r : store_link_put(d->store, &v->s, e);
+}
+
+/*
+ * The first flow of a link that others made: what carries flows there comes first, in a transaction of its
+ * own, with an intent by which a killed daemon finds it. Where that cannot be, staging says why.
+ */
+static int found(struct work *w, const json_t *params, struct err *e)
+{
+	const char *link = change_text(params, "link");
+	struct slink *s = link ? slink_by_name(w->d, link) : NULL;
+	struct change c = {.new = NULL};
+	int r;
+
+	if (!s || foreign_or_own(w->d, link) || check_going(w->d, &s->l) ||
+	    foreign_check(w->d, &s->l, NULL) < 0)
+		return 0;
+	r = foreign_new(w->d, s, &c.new, e);
+	if (r < 0)
+		return r;
+	r = w->d->dry ? number_dry(w->d, c.new, e) : reconcile_run(w->d, &c, 1, e);
+	if (r < 0)
+		vlink_free(c.new);
+	else if (w->d->dry)
+		world_add(w->d, c.new);
+	return r;
+}
+
+/* What came for flows that were not made after all, or were in a dry run only. */
+static void settle(struct daemon *d)
+{
+	struct vlink *v, *next;
+	struct err e = {0};
+	char text[600];
+
+	HASH_ITER (hh_n, d->by_n, v, next) {
+		struct change c = {.old = v};
+
+		if (!foreign_idle(v))
+			continue;
+		if (!d->dry && reconcile_run(d, &c, 1, &e) < 0)
+			log_warning(v->s.name, "cannot be left alone: %s", err_str(&e, text, sizeof(text)));
+		else if (d->dry && !v->at.ifindex)
+			world_remove(d, v);
+	}
+}
+
 /* So many flows at most are looked at for what their users should know: among thousands that takes long. */
 #define NOTES_MOST 100
 
@@ -421,13 +492,19 @@ static int carry_out(struct work *w, int staged, struct err *e)
 	return staged;
 }
 
-static int run(struct work *w, int (*fn)(struct work *w, const json_t *params, struct err *e),
-	       const json_t *params, struct err *e)
-{
-	int r = w->d->dry ? 0 : store_begin(w->d->store, e);
+typedef int work_fn(struct work *w, const json_t *params, struct err *e);
 
-	if (r < 0)
+/* first: what has to be there before, or NULL. */
+static int run(struct work *w, work_fn *first, work_fn *fn, const json_t *params, struct err *e)
+{
+	int r = first ? first(w, params, e) : 0;
+
+	if (r == 0 && !w->d->dry)
+		r = store_begin(w->d->store, e);
+	if (r < 0) {
+		settle(w->d);
 		return r;
+	}
 	r = fn(w, params, e);
 	drop_nothings(w);
 	r = carry_out(w, r, e);
@@ -436,6 +513,7 @@ static int run(struct work *w, int (*fn)(struct work *w, const json_t *params, s
 	for (size_t i = 0; i < w->count; i++)
 		if (w->edits[i].new)
 			w->edits[i].new->staged = 0;
+	settle(w->d);
 	return r;
 }
 
@@ -456,34 +534,33 @@ static void reply(struct call *c, struct work *w, int r, const struct err *e, bo
 	free(w->edits);
 }
 
-static void alone(struct daemon *d, struct call *c,
-		  int (*fn)(struct work *w, const json_t *params, struct err *e))
+static void alone(struct daemon *d, struct call *c, work_fn *first, work_fn *fn)
 {
 	struct work w = {.d = d, .notes = json_array()};
 	struct err e = {0};
-	int r = run(&w, fn, call_params(c), &e);
+	int r = run(&w, first, fn, call_params(c), &e);
 
 	reply(c, &w, r, &e, false);
 }
 
 void flowchange_create(struct daemon *d, struct call *c)
 {
-	alone(d, c, stage_create);
+	alone(d, c, found, stage_create);
 }
 
 void flowchange_delete(struct daemon *d, struct call *c)
 {
-	alone(d, c, stage_delete);
+	alone(d, c, NULL, stage_delete);
 }
 
 void flowchange_set(struct daemon *d, struct call *c)
 {
-	alone(d, c, stage_set);
+	alone(d, c, NULL, stage_set);
 }
 
 void flowchange_reset(struct daemon *d, struct call *c)
 {
-	alone(d, c, stage_reset);
+	alone(d, c, NULL, stage_reset);
 }
 
 /* An error gets the line it comes from. */
@@ -505,6 +582,19 @@ static int stage_line(struct work *w, const json_t *command, struct err *e)
 	return r;
 }
 
+static int found_all(struct work *w, const json_t *commands, struct err *e)
+{
+	json_t *command;
+	size_t i;
+	int r = 0;
+
+	json_array_foreach (commands, i, command)
+		if (r == 0 && change_text(command, "method") &&
+		    !strcmp(change_text(command, "method"), "CreateFlow"))
+			r = found(w, json_object_get(command, "parameters"), e);
+	return r;
+}
+
 static int stage_lines(struct work *w, const json_t *commands, struct err *e)
 {
 	json_t *command;
@@ -523,7 +613,7 @@ void flowchange_batch(struct daemon *d, struct call *c)
 {
 	struct work w = {.d = d, .notes = json_array()};
 	struct err e = {0};
-	int r = run(&w, stage_lines, json_object_get(call_params(c), "commands"), &e);
+	int r = run(&w, found_all, stage_lines, json_object_get(call_params(c), "commands"), &e);
 
 	reply(c, &w, r, &e, true);
 }

@@ -17,8 +17,10 @@ void flowchange_batch(struct daemon *d, struct call *c);
 /* Is it one of the methods above, but Batch? */
 bool flowchange_is(const char *method);
 
-/* The link of that name, if flows are possible on it. */
-int flow_link(const struct daemon *d, const char *name, struct vlink **ret, struct err *e);
+/* The link of that name, if flows are possible on it. blank: what stands for a link that others made and of
+ * which nothing is wanted as yet; with its name. */
+int flow_link(const struct daemon *d, const char *name, struct vlink *blank, struct vlink **ret,
+	      struct err *e);
 /* The flow of that name, and of that link if one is given. */
 int flow_known(const struct daemon *d, const char *name, const char *link, struct flow **ret, struct err *e);
 /* attributes: an array of {name, value}. */

@@ -192,14 +192,14 @@ void flowshow_stats(struct daemon *d, struct call *c)
 	json_t *params = call_params(c), *names = json_object_get(params, "names"), *one;
 	const char *link = json_string_value(json_object_get(params, "link"));
 	struct err e = {0};
-	struct vlink *v;
+	struct vlink *v, blank = {.flows = NULL};
 	struct flow *f;
 	size_t i;
 	int r = 0;
 
 	link = link && *link ? link : NULL;
 	if (link)
-		r = flow_link(d, link, &v, &e);
+		r = flow_link(d, link, &blank, &v, &e);
 
 	json_array_foreach (names, i, one)
 		if (r == 0)

@@ -20,6 +20,7 @@ struct asked {
 	struct daemon *d;
 	const char *name;
 	struct vlink *link;
+	struct vlink blank; /* see flow_link() */
 	bool persistent;
 };
 
@@ -34,7 +35,7 @@ static int read_asked(struct daemon *d, const json_t *params, const char *key, s
 			      .name = change_text(params, key),
 			      .persistent = json_is_true(json_object_get(params, "persistent"))};
 	if (link)
-		r = flow_link(d, link, &ret->link, e);
+		r = flow_link(d, link, &ret->blank, &ret->link, e);
 	if (r == 0 && ret->name)
 		r = flow_known(d, ret->name, link, &f, e);
 	if (r == 0 && ret->name && ret->persistent && f->s.temp)
@@ -305,11 +306,11 @@ static json_t *match_rows(const struct vlink *v, const struct candidate *all, si
 void flowshow_match(struct daemon *d, struct call *c)
 {
 	const char *link = change_text(call_params(c), "link");
-	struct vlink *v = NULL;
+	struct vlink *v = NULL, blank = {.flows = NULL};
 	struct candidate *all = NULL;
 	struct flow_match m;
 	struct err e = {0};
-	int r = link ? flow_link(d, link, &v, &e) : err_user(&e, -EINVAL, "link", "name the link");
+	int r = link ? flow_link(d, link, &blank, &v, &e) : err_user(&e, -EINVAL, "link", "name the link");
 
 	if (r == 0)
 		r = flow_read_match(json_object_get(call_params(c), "attributes"), &m, &e);

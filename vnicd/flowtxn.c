@@ -10,6 +10,7 @@
 #include "vnicd/fault.h"
 #include "vnicd/flowshow.h"
 #include "vnicd/flowwant.h"
+#include "vnicd/foreign.h"
 #include "vnicd/log.h"
 #include "vnicd/txn.h"
 #include "vnicd/want.h"
@@ -63,6 +64,14 @@ static bool link_same(const struct part *p)
 	return true;
 }
 
+/* The last flow of a link that others made takes all of ours along. */
+static void want_nothing(struct node *n)
+{
+	*n = (struct node){.n = n->n, .class = n->class, .parent = n->parent, .mac = n->mac};
+	node_out_name(n->n, n->port.name);
+	node_ifb_name(n->n, n->ifb_port.name);
+}
+
 /* The whole link: what it needs for its flows comes first, what it needs no more goes last. */
 static int align_link(struct part *p, struct err *e)
 {
@@ -74,8 +83,10 @@ static int align_link(struct part *p, struct err *e)
 		return r;
 	txn_read_speed(p->d, p->v);
 	r = txn_look(&t, NULL, e);
-	if (r == 0 && t.items[0].have.link) {
+	if (r == 0 && (t.items[0].have.link || p->v->s.class == CLASS_FOREIGN)) {
 		want_node(p->d, p->v, &t.items[0].have, &t.items[0].want);
+		if (foreign_idle(p->v))
+			want_nothing(&t.items[0].want);
 		r = txn_align(&t, e);
 		if (r == 0 && !p->d->dry) {
 			txn_note_hook(p->d, p->v, &t.items[0].want);
@@ -276,12 +287,28 @@ static int make_all(struct daemon *d, const struct flow_edit *sorted, size_t cou
 	return r;
 }
 
+/* The row of a link that others made goes with its last flow. */
+static int drop_idle(struct daemon *d, const struct flow_edit *sorted, size_t count, struct err *e)
+{
+	int r = 0;
+
+	for (size_t at = 0; r == 0 && at < count;) {
+		struct part p = part_at(d, sorted, at, count);
+
+		if (foreign_idle(p.v))
+			r = store_link_del(d->store, p.v->s.n, e);
+		at += p.count;
+	}
+	return r;
+}
+
 static int carry_out(struct daemon *d, struct flow_edit *sorted, size_t count, struct err *e)
 {
 	size_t done = 0;
 	int r = save_edits(d, sorted, count, e);
 
 	r = r < 0 ? r : make_all(d, sorted, count, &done, e);
+	r = r < 0 ? r : drop_idle(d, sorted, count, e);
 	if (r < 0)
 		store_rollback(d->store);
 	else
@@ -289,6 +316,13 @@ static int carry_out(struct daemon *d, struct flow_edit *sorted, size_t count, s
 	if (r < 0)
 		undo_all(d, sorted, done);
 	return r;
+}
+
+/* Its row is gone. */
+static void forget(struct daemon *d, struct vlink *v)
+{
+	flows_drop(d, v);
+	world_remove(d, v);
 }
 
 /* In a dry run: what would be done, told instead of done. */
@@ -329,9 +363,14 @@ int reconcile_flows(struct daemon *d, const struct flow_edit *edits, size_t coun
 		return r;
 	}
 	for (size_t i = 0; i < count && r == 0; i++) {
+		struct vlink *v = link_of(&sorted[i]);
+		bool last = i + 1 == count || link_of(&sorted[i + 1]) != v;
+
 		hand_on(&sorted[i]);
-		forget_rest(link_of(&sorted[i]));
+		forget_rest(v);
 		flow_free(sorted[i].old);
+		if (last && foreign_idle(v))
+			forget(d, v);
 	}
 	free(sorted);
 	if (count >= TXN_MANY)

@@ -3,6 +3,7 @@
 #include "vnicd/observe.h"
 
 #include "lib/kern/kern.h"
+#include "vnicd/foreign.h"
 #include "vnicd/log.h"
 #include "vnicd/want.h"
 #include "vnicd/zonewatch.h"
@@ -55,6 +56,8 @@ static void key_for(struct daemon *d, const struct vlink *v, const char *zone, s
 	*key = (struct node){.n = v->s.n, .class = v->s.class, .mac = v->s.mac, .mtu = want_mtu(d, v)};
 	snprintf(key->port.zone, sizeof(key->port.zone), "%s", zone);
 	memcpy(key->port.name, v->s.name, sizeof(key->port.name));
+	if (v->s.class == CLASS_FOREIGN)
+		node_out_name(v->s.n, key->port.name);
 	if (!strcmp(zone, vlink_zone(v)))
 		key->port.ifindex = v->at.ifindex;
 	if (parent) {
@@ -65,7 +68,7 @@ static void key_for(struct daemon *d, const struct vlink *v, const char *zone, s
 	key->iso = prop_isolate(&v->props) ? ISO_ON : ISO_OFF;
 	ifb = slink_by_name(d, key->ifb_port.name);
 	key->ifb_port.ifindex = ifb ? ifb->l.ifindex : 0;
-	if (v->flows) {
+	if (v->flows || (v->s.class == CLASS_FOREIGN && v->flow_set)) {
 		struct node want;
 
 		want_node(d, v, key, &want);
@@ -130,6 +133,10 @@ int observe_numbered(struct daemon *d, const char *zone, int ifindex, struct sys
 
 int observe_vlink_sys(struct daemon *d, const struct vlink *v, struct sys_link *ret)
 {
+	if (v->s.class == CLASS_FOREIGN && v->below)
+		*ret = v->below->l;
+	if (v->s.class == CLASS_FOREIGN)
+		return v->below ? 0 : -ENODEV;
 	int r = v->at.ifindex ? d->kernel->ops->link(d->kernel, vlink_zone(v), v->at.ifindex, NULL, ret, NULL)
 			      : -ENODEV;
 
@@ -350,6 +357,8 @@ static bool is_in_place(struct daemon *d, const struct vlink *v)
 	struct sys_link l;
 	enum link_class class;
 
+	if (v->s.class == CLASS_FOREIGN)
+		return v->below;
 	if (observe_vlink_sys(d, v, &l) < 0)
 		return false;
 	return vlink_of_sys(d, &l, &class) == v ||
@@ -406,6 +415,13 @@ static void touch_above(struct daemon *d, struct slink *s, bool all)
 			d->touched(d, v, false);
 }
 
+/* What decides about the caps and flows of a link that others made? */
+static bool is_another(const struct sys_link *was, const struct sys_link *is)
+{
+	return was->mtu != is->mtu || !mac_equal(was->mac, is->mac) || was->master != is->master ||
+	       strcmp(was->slave_kind, is->slave_kind) != 0;
+}
+
 static void own_link(struct daemon *d, const struct kern_event *ev)
 {
 	struct slink *s = slink_find(d, ev->ifindex);
@@ -414,6 +430,7 @@ static void own_link(struct daemon *d, const struct kern_event *ev)
 	struct vlink *v, *was = s ? vlink_of_sys(d, &s->l, &was_class) : NULL;
 	/* Its routes go with it and come again: nobody meddled. */
 	bool turned = s && ((s->l.flags ^ ev->l->flags) & IFF_UP);
+	bool another = s && is_another(&s->l, ev->l);
 
 	/* As it was before it was marked: no news tells that of a down link. */
 	if (ev->l->group == GROUP_LIVE && !ev->l->alias[0])
@@ -424,6 +441,8 @@ static void own_link(struct daemon *d, const struct kern_event *ev)
 	if (!s)
 		return;
 	touch_above(d, s, mtu != s->l.mtu);
+	if (another && foreign_on(s))
+		d->touched(d, foreign_on(s), false);
 	if (s->speed)
 		d->speed_changed(d, s);
 	v = vlink_of_sys(d, &s->l, &class);
@@ -469,6 +488,8 @@ static void own_other(struct daemon *d, const struct kern_event *ev)
 	DL_SEARCH_SCALAR(s->above, first, hook, ifindex);
 	if (first && !ev->routing)
 		d->touched(d, first, true);
+	if (foreign_on(s) && !ev->routing)
+		d->touched(d, foreign_on(s), true);
 	if (ev->routing)
 		readdressed(d, s);
 }

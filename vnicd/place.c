@@ -104,6 +104,8 @@ static bool is_robbed(const struct vlink *v, const struct sys_link *l, int lower
 		return false;
 	if (v->s.class == CLASS_ETHERSTUB)
 		return !strcmp(l->kind, "bridge") || !strcmp(l->kind, "dummy");
+	if (v->s.class == CLASS_FOREIGN)
+		return !strcmp(l->kind, "ifb");
 	return !strcmp(l->kind, v->s.class == CLASS_VLAN ? "vlan" : "macvlan") &&
 	       (!v->below || lower == v->below->l.ifindex);
 }

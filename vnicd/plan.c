@@ -182,16 +182,30 @@ static bool prog_drops(const struct prog *g)
 	return g->present && (g->rx == HOOK_DROP || g->tx == HOOK_DROP);
 }
 
+static void prog_to(struct plan *p, const struct prog *want)
+{
+	struct node to = p->cur;
+
+	if (!want->present || prog_equal(want, &p->cur.prog) || p->r < 0)
+		return;
+	to.prog = *want;
+	p->r = op_emit(p->list, p->cur.prog.present ? OP_PROG_SET : OP_PROG_ADD, ON_LINK, true, &p->cur, &to);
+}
+
 static void prog_build(struct plan *p)
 {
-	const struct prog *want = &p->want->prog, *cur = &p->cur.prog;
+	prog_to(p, &p->want->prog);
+}
 
-	if (!want->present)
-		return;
-	if (!cur->present)
-		emit(p, OP_PROG_ADD, ON_LINK, true);
-	else if (cur->rx != want->rx || cur->tx != want->tx || cur->group_rate != want->group_rate)
-		emit(p, OP_PROG_SET, ON_LINK, true);
+/* A link that is not ours sends nothing through ours before its programs say what, nor longer than they do.
+ */
+static void prog_prepare(struct plan *p)
+{
+	struct prog first = p->want->prog;
+
+	first.all = p->cur.prog.present && p->cur.prog.all;
+	first.out = p->cur.prog.present && p->cur.prog.out;
+	prog_to(p, &first);
 }
 
 /* What was seen was compared with what was wanted until now. */
@@ -207,7 +221,7 @@ static void flows_build(struct plan *p)
 {
 	if (p->want->flows == FLOWS_OFF)
 		return;
-	prog_build(p);
+	prog_prepare(p);
 	if (p->cur.flows == FLOWS_OFF)
 		emit(p, OP_FLOWS_ADD, ON_LINK, true);
 	if (p->cur.flows != FLOWS_ON || flows_differ(p))
@@ -261,8 +275,42 @@ static void iso_build(struct plan *p)
 		emit(p, OP_ISO_SET, ON_LINK, true);
 }
 
+/* What a link that is not ours sends goes its own way from here on: first what waits is let out. */
+static void out_release(struct plan *p)
+{
+	struct node past = p->cur;
+
+	if (!p->cur.prog.present || !p->cur.prog.out || p->want->prog.out)
+		return;
+	if (p->cur.prog.all && !prog_drops(&p->cur.prog))
+		tree_drain(p, ON_LINK);
+	past.prog.all = past.prog.out = false;
+	prog_to(p, &past.prog);
+}
+
+/* The link itself stays, and its traffic with it. */
+static void foreign_remove(struct plan *p)
+{
+	out_release(p);
+	if (p->cur.flows != FLOWS_OFF && p->cur.prog.present && p->cur.link)
+		emit(p, OP_FLOWS_DEL, ON_LINK, true);
+	if (p->cur.steer) {
+		tree_drain(p, ON_IFB);
+		emit(p, OP_STEER_DEL, ON_IFB, true);
+	}
+	if (p->cur.prog.present)
+		emit(p, OP_PROG_DEL, ON_LINK, true);
+	ifb_remove(p);
+	if (p->cur.link)
+		emit(p, OP_LINK_DEL, ON_LINK, true);
+}
+
 static void remove_all(struct plan *p)
 {
+	if (p->want->class == CLASS_FOREIGN) {
+		foreign_remove(p);
+		return;
+	}
 	iso_remove(p);
 	silence(p);
 	if (p->cur.steer)
@@ -274,12 +322,25 @@ static void remove_all(struct plan *p)
 		emit(p, OP_PROG_DEL, ON_LINK, true);
 }
 
+/* What is led to a link that is down is lost. */
+static void out_ready(struct plan *p)
+{
+	if (p->want->class != CLASS_FOREIGN)
+		return;
+	if (p->want->quiet && !p->cur.quiet)
+		emit(p, OP_LINK_QUIET, ON_LINK, true);
+	if (!p->cur.up)
+		emit(p, OP_LINK_UP, ON_LINK, true);
+}
+
 static void caps_build(struct plan *p)
 {
 	if (prog_drops(&p->want->prog))
-		prog_build(p);
+		prog_prepare(p);
 	tree_build(p, ON_LINK);
 	bands_build(p, ON_LINK);
+	out_ready(p);
+	out_release(p);
 	ifb_build(p);
 	flows_build(p);
 	if (p->want->steer && !p->cur.steer)

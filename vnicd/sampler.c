@@ -7,6 +7,7 @@
 
 #include "lib/kern/kern.h"
 #include "vnicd/flowshow.h"
+#include "vnicd/foreign.h"
 #include "vnicd/observe.h"
 #include "vnicd/session.h"
 #include "vnicd/unknown.h"
@@ -62,7 +63,10 @@ static void drops_key(const struct daemon *d, const struct vlink *v, int ifindex
 {
 	const struct slink *ifb;
 
-	*key = (struct node){.n = v->s.n, .class = v->s.class, .port.ifindex = ifindex, .prog.present = true};
+	*key = (struct node){.n = v->s.n,
+			     .class = v->s.class,
+			     .port.ifindex = v->s.class == CLASS_FOREIGN ? v->at.ifindex : ifindex,
+			     .prog.present = true};
 	snprintf(key->port.zone, sizeof(key->port.zone), "%s", vlink_zone(v));
 	memcpy(key->port.name, v->s.name, sizeof(key->port.name));
 	node_ifb_name(v->s.n, key->ifb_port.name);
@@ -80,11 +84,12 @@ void sampler_collect(struct daemon *d, struct vlink *v)
 	struct sys_link l;
 	enum link_class class;
 	struct node key;
+	bool theirs = v->s.class == CLASS_FOREIGN;
 
 	if (v->trouble == TROUBLE_LOST || v->trouble == TROUBLE_WAITING || observe_vlink_sys(d, v, &l) < 0 ||
-	    vlink_of_sys(d, &l, &class) != v)
+	    (!theirs && vlink_of_sys(d, &l, &class) != v))
 		return;
-	if (d->kernel->ops->stats(d->kernel, zone, l.ifindex, &stats, NULL) == 0)
+	if (!theirs && d->kernel->ops->stats(d->kernel, zone, l.ifindex, &stats, NULL) == 0)
 		step_links(v, &stats);
 	drops_key(d, v, l.ifindex, &key);
 	if (prop_cap(&v->props, false).kind == BW_NONE && prop_cap(&v->props, true).kind == BW_NONE)
@@ -153,6 +158,16 @@ struct gather {
 	json_t *rows;
 };
 
+/* What our queues and programs dropped of a link's frames is no news to the kernel's counters of it. */
+static struct link_stats with_drops(const struct vlink *v, const struct link_stats *s)
+{
+	struct link_stats sum = *s;
+
+	sum.idrops += total(v, CTR_RX_LEAF) + total(v, CTR_RX_GROUP);
+	sum.odrops += total(v, CTR_TX_LEAF) + total(v, CTR_TX_BLOCKED);
+	return sum;
+}
+
 /* Links that are not ours: the kernel's own counters. */
 static int gather_foreign(int ifindex, const struct link_stats *s, void *arg)
 {
@@ -160,8 +175,11 @@ static int gather_foreign(int ifindex, const struct link_stats *s, void *arg)
 	struct slink *l = slink_find(g->d, ifindex);
 	enum link_class class;
 
+	struct vlink *v = l ? foreign_on(l) : NULL;
+	struct link_stats sum = v ? with_drops(v, s) : *s;
+
 	if (l && !vlink_of_sys(g->d, &l->l, &class) && asked_for(g->names, l->l.name))
-		json_array_append_new(g->rows, row(l->l.name, s));
+		json_array_append_new(g->rows, row(l->l.name, &sum));
 	return 0;
 }
 
@@ -195,11 +213,14 @@ static json_t *gather(struct daemon *d, const json_t *names)
 	struct gather g = {.d = d, .names = names, .rows = json_array()};
 	struct vlink *v, *next;
 
+	HASH_ITER (hh_n, d->by_n, v, next)
+		if (v->s.class == CLASS_FOREIGN && asked_for(names, v->s.name))
+			sampler_collect(d, v);
 	d->kernel->ops->stats_all(d->kernel, gather_foreign, &g, NULL);
 	observe_survey(d, names ? json_array_size(names) : HASH_CNT(hh_n, d->by_n));
 	HASH_ITER (hh_n, d->by_n, v, next)
 		if (v->trouble != TROUBLE_LOST && v->trouble != TROUBLE_WAITING &&
-		    asked_for(names, v->s.name))
+		    v->s.class != CLASS_FOREIGN && asked_for(names, v->s.name))
 			json_array_append_new(g.rows, vlink_row(d, v));
 	observe_survey_end(d);
 	return json_pack("{s:o}", "stats", sorted(g.rows));

@@ -2,6 +2,7 @@
 /* Rows for show-link, -phys, -vnic, -etherstub and -linkprop. Columns and text are the CLI's. */
 #include "vnicd/show.h"
 
+#include "vnicd/foreign.h"
 #include "vnicd/observe.h"
 #include "vnicd/parent.h"
 #include "vnicd/session.h"
@@ -65,6 +66,8 @@ static void find_vlink(struct daemon *d, struct vlink *v, struct status *s)
 	if (own)
 		s->l = own->l;
 	s->there = own || (zone[0] && observe_vlink_sys(d, v, &s->l) == 0);
+	if (v->s.class == CLASS_FOREIGN)
+		return;
 	s->there = s->there && vlink_of_sys(d, &s->l, &class) == v;
 }
 
@@ -73,7 +76,7 @@ static void down_reason(struct daemon *d, const struct vlink *v, struct status *
 	struct slink *parent = vlink_parent(d, v);
 	char text[IFNAMSIZ + 40];
 
-	if (strcmp(s->state, "down") != 0)
+	if (strcmp(s->state, "down") != 0 || v->s.class == CLASS_FOREIGN)
 		return;
 	if (!(s->l.flags & IFF_UP)) {
 		join_why(s, "taken down: 'ip link set up' brings it up");
@@ -209,7 +212,7 @@ static json_t *link_row(const char *name, const char *class, const struct sys_li
 
 static json_t *vlink_link_row(struct daemon *d, struct vlink *v)
 {
-	char over[IFNAMSIZ], zone[ZONE_MAX];
+	char over[IFNAMSIZ], zone[ZONE_MAX], lower[IFNAMSIZ + 32];
 	struct status s;
 	json_t *o;
 
@@ -217,7 +220,8 @@ static json_t *vlink_link_row(struct daemon *d, struct vlink *v)
 	if (!s.there) {
 		s.l = (struct sys_link){.mtu = want_mtu(d, v), .mac = v->s.mac, .has_mac = true};
 	}
-	o = link_row(v->s.name, link_class_str(v->s.class), &s.l, s.state, vlink_over(d, v, over));
+	o = link_row(v->s.name, foreign_class(v), &s.l, s.state,
+		     v->s.class == CLASS_FOREIGN ? lower_name(d, &s.l, lower) : vlink_over(d, v, over));
 	set_str(o, "zone", zone_word(vlink_zone(v), zone));
 	set_str(o, "why", s.why);
 	return o;
@@ -225,10 +229,11 @@ static json_t *vlink_link_row(struct daemon *d, struct vlink *v)
 
 static json_t *kept_link_row(struct daemon *d, struct vlink *v)
 {
-	json_t *o = json_pack("{s:s, s:s}", "link", v->s.name, "class", link_class_str(v->s.class));
+	json_t *o = json_pack("{s:s, s:s}", "link", v->s.name, "class", foreign_class(v));
 	char over[IFNAMSIZ], mac[18];
 
-	set_str(o, "over", vlink_over(d, v, over));
+	if (v->s.class != CLASS_FOREIGN)
+		set_str(o, "over", vlink_over(d, v, over));
 	set_str(o, "zone", prop_zone(&v->kept));
 	set_str(o, "macvalue", mac_str(v->s.mac, mac));
 	return o;
@@ -261,11 +266,14 @@ void show_link(struct daemon *d, struct call *c)
 		v = vlink_of_sys(d, &s->l, &class);
 		if (kept || (v && (class != CLASS_IFB || !all)) || (name && strcmp(name, s->l.name) != 0))
 			continue;
-		json_array_append_new(rows, link_row(s->l.name, sys_class(d, &s->l), &s->l, state_word(&s->l),
-						     lower_name(d, &s->l, over)));
+		json_array_append_new(rows, foreign_on(s) ? vlink_link_row(d, foreign_on(s))
+							  : link_row(s->l.name, sys_class(d, &s->l), &s->l,
+								     state_word(&s->l),
+								     lower_name(d, &s->l, over)));
 	}
 	HASH_ITER (hh_n, d->by_n, v, vnext)
-		if ((!name || !strcmp(name, v->s.name)) && !(kept && v->s.temp))
+		if (!(v->s.class == CLASS_FOREIGN && v->below && !kept) &&
+		    (!name || !strcmp(name, v->s.name)) && !(kept && v->s.temp))
 			json_array_append_new(rows, (kept ? kept_link_row : vlink_link_row)(d, v));
 	reply_rows(d, c, "links", rows, name, UNKNOWN_LINK);
 }
@@ -572,9 +580,14 @@ static json_t *kept_prop_row(struct daemon *d, const struct vlink *v, enum prop_
 	return o;
 }
 
+/* Of what others made: what can be set there is not set. */
 static json_t *sys_prop_row(const struct sys_link *l, enum prop_id id)
 {
 	char mtu[16];
+
+	if (id != PROP_MTU)
+		return json_pack("{s:s, s:s, s:s, s:s}", "link", l->name, "property", prop_rows[id].name,
+				 "perm", "rw", "possible", prop_rows[id].possible);
 
 	snprintf(mtu, sizeof(mtu), "%u", l->mtu);
 	return json_pack("{s:o, s:s, s:s, s:s, s:s, s:s}", "link", call_text(l->name), "property",
@@ -592,6 +605,11 @@ struct prop_show {
 
 static void show_one(struct prop_show *p, const struct vlink *v, const struct sys_link *l, enum prop_id id)
 {
+	if (v && v->s.class == CLASS_FOREIGN && id == PROP_MTU) {
+		if (v->below && !p->kept)
+			json_array_append_new(p->rows, sys_prop_row(&v->below->l, id));
+		return;
+	}
 	json_array_append_new(p->rows, !v        ? sys_prop_row(l, id)
 				       : p->kept ? kept_prop_row(p->d, v, id)
 						 : prop_row_of(p->d, v, id));
@@ -600,9 +618,11 @@ static void show_one(struct prop_show *p, const struct vlink *v, const struct sy
 /* The rows of one link: all of its class, or those asked for. */
 static int show_props_of(struct prop_show *p, const struct vlink *v, const struct sys_link *l)
 {
-	enum link_class class = v ? v->s.class : CLASS_OTHER;
+	enum link_class class = v                                   ? v->s.class
+				: foreign_check(p->d, l, NULL) == 0 ? CLASS_FOREIGN
+								    : CLASS_OTHER;
 	const char *name = v ? v->s.name : l->name;
-	const char *word = v ? link_class_str(class) : sys_class(p->d, l);
+	const char *word = v ? foreign_class(v) : sys_class(p->d, l);
 	enum prop_id id;
 	json_t *n;
 	size_t i;
@@ -640,9 +660,10 @@ static int show_all_props(struct prop_show *p, const char *name)
 	HASH_ITER (hh, d->links, s, snext)
 		if (r == 0 && !p->kept && !vlink_of_sys(d, &s->l, &class) &&
 		    (!name || !strcmp(name, s->l.name)))
-			r = show_props_of(p, NULL, &s->l);
+			r = show_props_of(p, foreign_on(s), &s->l);
 	HASH_ITER (hh_n, d->by_n, v, vnext)
-		if (r == 0 && (!name || !strcmp(name, v->s.name)) && !(p->kept && v->s.temp))
+		if (r == 0 && !(v->s.class == CLASS_FOREIGN && v->below && !p->kept) &&
+		    (!name || !strcmp(name, v->s.name)) && !(p->kept && v->s.temp))
 			r = show_props_of(p, v, NULL);
 	return r;
 }

@@ -26,17 +26,21 @@ static const char *const sql_text[S_COUNT] = {
 	[S_BEGIN] = "BEGIN IMMEDIATE",
 	[S_COMMIT] = "COMMIT",
 	[S_LINKS] = "SELECT n, class, name, ifnull(parent, 0), ifnull(over, 0), mac_type, mac, down, boot <> "
-		    "'', vid FROM link"
+		    "'', vid, theirs FROM link"
 		    " ORDER BY n",
-	[S_LINK_ADD] = "INSERT INTO link (class, name, parent, over, mac_type, mac, down, boot, vid)"
-		       " VALUES (?2, ?3, nullif(?4, 0), nullif(?5, 0), ?6, ?7, ?8, ?9, ?10)",
-	[S_LINK_PUT] = "INSERT INTO link (n, class, name, parent, over, mac_type, mac, down, boot, vid)"
-		       " VALUES (?1, ?2, ?3, nullif(?4, 0), nullif(?5, 0), ?6, ?7, ?8, ?9, ?10)"
-		       " ON CONFLICT (n) DO UPDATE SET class = ?2, name = ?3, parent = nullif(?4, 0),"
-		       " over = nullif(?5, 0), mac_type = ?6, mac = ?7, down = ?8, boot = ?9",
+	[S_LINK_ADD] = "INSERT INTO link (class, name, parent, over, mac_type, mac, down, boot, vid, theirs)"
+		       " VALUES (?2, ?3, nullif(?4, 0), nullif(?5, 0), ?6, ?7, ?8, ?9, ?10, ?11)",
+	[S_LINK_PUT] =
+		"INSERT INTO link (n, class, name, parent, over, mac_type, mac, down, boot, vid, theirs)"
+		" VALUES (?1, ?2, ?3, nullif(?4, 0), nullif(?5, 0), ?6, ?7, ?8, ?9, ?10, ?11)"
+		" ON CONFLICT (n) DO UPDATE SET class = ?2, name = ?3, parent = nullif(?4, 0),"
+		" over = nullif(?5, 0), mac_type = ?6, mac = ?7, down = ?8, boot = ?9",
 	[S_LINK_OLD_BOOTS] = "DELETE FROM link WHERE boot <> '' AND boot <> ?1",
 	[S_LINK_IDLE_VLANS] =
 		"DELETE FROM link WHERE vid > 0 AND n NOT IN (SELECT over FROM link WHERE over IS NOT NULL)",
+	/* A killed daemon had not come to what the row is for. */
+	[S_LINK_IDLE_THEIRS] = "DELETE FROM link WHERE theirs = 1 AND n NOT IN (SELECT n FROM flow)"
+			       " AND n NOT IN (SELECT n FROM prop WHERE value NOT IN ('', 'none'))",
 	[S_LINK_DEL] = "DELETE FROM link WHERE n = ?1",
 	[S_IDENT_GET] = "SELECT bus, perm_mac, name FROM ident WHERE id = ?1",
 	/* Both alike is better than the bus address alone, and that is better than the MAC address alone. */
@@ -94,8 +98,10 @@ static const char *const sql_text[S_COUNT] = {
 };
 
 /* Words on disk, so that an enum may change its order. */
-static const char *const class_words[] = {
-	[CLASS_VNIC] = "vnic", [CLASS_ETHERSTUB] = "etherstub", [CLASS_VLAN] = "etherstub"};
+static const char *const class_words[] = {[CLASS_VNIC] = "vnic",
+					  [CLASS_ETHERSTUB] = "etherstub",
+					  [CLASS_VLAN] = "etherstub",
+					  [CLASS_FOREIGN] = "etherstub"};
 static const char *const mac_type_words[] = {
 	[MAC_AUTO] = "auto", [MAC_RANDOM] = "random", [MAC_FIXED] = "fixed"};
 static const char *const counter_words[CTR_COUNT] = {
@@ -305,7 +311,7 @@ static int drop_old_boots(struct store *s, struct err *e)
 		r = sql_run(s, s->stmt[S_LINK_IDLE_VLANS], e);
 	for (size_t i = 0; r == 0 && i < sizeof(others) / sizeof(*others); i++)
 		r = sql_run(s, sql_bind(s, others[i], "t", s->boot), e);
-	return r;
+	return r < 0 ? r : sql_run(s, s->stmt[S_LINK_IDLE_THEIRS], e);
 }
 
 static int open_all(struct store *s, const char *dir, struct err *e)
@@ -401,6 +407,8 @@ static void read_link(sqlite3_stmt *stmt, struct store_link *l)
 	};
 	if (l->vid)
 		l->class = CLASS_VLAN;
+	if (sqlite3_column_int(stmt, 10))
+		l->class = CLASS_FOREIGN;
 	snprintf(l->name, sizeof(l->name), "%s", column_text(stmt, 2));
 }
 
@@ -420,14 +428,21 @@ int store_links(struct store *s, int (*cb)(const struct store_link *l, void *arg
 	return r;
 }
 
+/* The name of a link that is not ours may be another's of ours as well, in a zone: its row has one of ours.
+ */
 int store_link_put(struct store *s, struct store_link *l, struct err *e)
 {
-	int r = sql_run(s,
-			sql_bind(s, l->n ? S_LINK_PUT : S_LINK_ADD, "ittiitmiti", (int64_t)l->n,
-				 class_words[l->class], l->name, (int64_t)l->parent_row, (int64_t)l->over,
-				 mac_type_words[l->mac_type], &l->mac, (int64_t)l->down,
-				 l->temp ? s->boot : "", (int64_t)l->vid),
-			e);
+	bool theirs = l->class == CLASS_FOREIGN;
+	char out[IFNAMSIZ];
+	int r;
+
+	node_out_name(l->n, out);
+	r = sql_run(s,
+		    sql_bind(s, l->n ? S_LINK_PUT : S_LINK_ADD, "ittiitmitii", (int64_t)l->n,
+			     class_words[l->class], theirs && l->n ? out : l->name, (int64_t)l->parent_row,
+			     (int64_t)l->over, mac_type_words[l->mac_type], &l->mac, (int64_t)l->down,
+			     l->temp ? s->boot : "", (int64_t)l->vid, (int64_t)theirs),
+		    e);
 
 	if (r == -EEXIST)
 		return err_user(e, r, l->name, "a VNIC or etherstub of this name exists: give another name");

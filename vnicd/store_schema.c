@@ -141,9 +141,17 @@ static int sixth(sqlite3 *db, const char *path, struct err *e)
 		   e);
 }
 
+/* Version 7: an etherstub that is theirs is what is wanted of a link that others made. */
+static int seventh(sqlite3 *db, const char *path, struct err *e)
+{
+	return run(db, path,
+		   "ALTER TABLE link ADD COLUMN theirs INTEGER NOT NULL DEFAULT 0 CHECK (theirs IN (0, 1))",
+		   e);
+}
+
 /* migrations[i] makes schema version i + 1 of version i. */
 static int (*const migrations[])(sqlite3 *db, const char *path, struct err *e) = {
-	first, second, third, fourth, fifth, sixth,
+	first, second, third, fourth, fifth, sixth, seventh,
 };
 #define SCHEMA_VERSION ((int)(sizeof(migrations) / sizeof(migrations[0])))
 

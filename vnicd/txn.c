@@ -90,7 +90,7 @@ int txn_plan_hooks(struct txn *t, bool adding, struct err *e)
 		bool there, wanted;
 		int r;
 
-		if (n->class != CLASS_VNIC || !n->parent.ifindex || decided(t, i))
+		if (!class_shaped(n->class) || !n->parent.ifindex || decided(t, i))
 			continue;
 		r = dryrun_hook(t->d, n->parent.ifindex, &there)
 			    ? 0
@@ -138,6 +138,8 @@ static void nothing_there(struct item *it)
 	it->have = (struct node){.n = v->s.n, .class = v->s.class, .mac = v->s.mac};
 	snprintf(it->have.port.zone, sizeof(it->have.port.zone), "%s", vlink_zone(v));
 	memcpy(it->have.port.name, v->s.name, sizeof(it->have.port.name));
+	if (v->s.class == CLASS_FOREIGN)
+		node_out_name(v->s.n, it->have.port.name);
 	node_ifb_name(v->s.n, it->have.ifb_port.name);
 	if (v->below)
 		it->have.parent.ifindex = v->below->l.ifindex;
@@ -167,7 +169,7 @@ static int item_observe(struct txn *t, struct item *it, struct err *e)
 	it->want.prog.clsact = !old && t->count >= TXN_MANY;
 	if (!it->c.new) {
 		/* The pins of a link that is gone cannot be seen from it: they are removed unseen. */
-		it->have.prog.present |= it->have.class == CLASS_VNIC && !it->have.link;
+		it->have.prog.present |= class_shaped(it->have.class) && !it->have.link;
 		it->want.link = it->want.ifb = it->want.steer = false;
 		it->want.prog = (struct prog){0};
 		it->want.iso = ISO_OFF;
@@ -232,7 +234,8 @@ static int item_check(struct txn *t, struct item *it, struct err *e)
 	it->ifindex = now.port.ifindex;
 	it->ifb = now.ifb_port.ifindex;
 	want = expected(it, &now);
-	if (it->c.new ? node_equal(&want, &now) : !now.link && !now.ifb && !now.steer)
+	if (it->c.new ? node_equal(&want, &now)
+		      : !now.link && !now.ifb && !now.steer && (!now.prog.present || !now.prog.theirs))
 		return 0;
 	return err_sys(e, -EIO, v->s.name,
 		       "the kernel did not keep what was set (%s): run vnicd with "
@@ -253,7 +256,7 @@ static void restore_hooks(struct txn *t)
 		struct err e = {0};
 		char text[600];
 
-		if (n->class != CLASS_VNIC || !s ||
+		if (!class_shaped(n->class) || !s ||
 		    (t->from && t->items[t->from - 1].want.parent.ifindex == n->parent.ifindex) ||
 		    observe_hook(t->d, n->parent.ifindex, &there, NULL) < 0 || there == (s->steered > 0))
 			continue;

@@ -6,6 +6,7 @@
 #include "vnicd/adopt.h"
 #include "vnicd/apply.h"
 #include "vnicd/dryrun.h"
+#include "vnicd/foreign.h"
 #include "vnicd/mend.h"
 #include "vnicd/observe.h"
 #include "vnicd/reconcile.h"
@@ -46,7 +47,7 @@ static int find_ours(struct daemon *d, const char *name, struct vlink **ret, str
 	char buf[IFNAMSIZ];
 
 	name = observe_name(d, name, buf);
-	*ret = vlink_find(d, name);
+	*ret = foreign_or_own(d, name);
 	if (*ret)
 		return 0;
 	if (slink_by_name(d, name))
@@ -81,7 +82,7 @@ void upkeep_reapply(struct daemon *d, struct call *c)
 /* What is above first: a row cannot go while another points to it. */
 static size_t collect_all(struct daemon *d, struct change *changes)
 {
-	static const enum link_class order[] = {CLASS_VNIC, CLASS_VLAN, CLASS_ETHERSTUB};
+	static const enum link_class order[] = {CLASS_FOREIGN, CLASS_VNIC, CLASS_VLAN, CLASS_ETHERSTUB};
 	struct vlink *v, *next;
 	size_t n = 0;
 

@@ -113,12 +113,43 @@ static void want_flow_trees(const struct vlink *v, struct eff_cap rx, struct eff
 	n->flows = FLOWS_ON;
 }
 
+/* Caps and flows of a link that others made: of the ifb for what it sends all is ours, and it is never down.
+ */
+static void want_foreign(const struct daemon *d, const struct vlink *v, const struct node *have,
+			 struct node *ret)
+{
+	const struct slink *link = vlink_parent(d, v);
+	uint64_t speed = link ? link->speed : 0;
+	struct eff_cap rx = want_cap(v, false, speed), tx = want_cap(v, true, speed);
+
+	ret->up = ret->quiet = true;
+	node_out_name(v->s.n, ret->port.name);
+	node_ifb_name(v->s.n, ret->ifb_port.name);
+	snprintf(ret->kind, sizeof(ret->kind), "ifb");
+	ret->mtu = link ? link->l.mtu : have->mtu;
+	if (link) {
+		memcpy(ret->parent.name, link->l.name, sizeof(ret->parent.name));
+		ret->parent.ifindex = link->l.ifindex;
+	}
+	want_caps(ret, rx, tx, have);
+	ret->prog.all = ret->tx.root;
+	want_flow_trees(v, rx, tx, ret);
+	ret->prog.present = ret->prog.theirs = true;
+	ret->prog.out = ret->tx.root;
+	ret->prog.own = v->s.mac;
+	ret->flows = FLOWS_ON;
+}
+
 void want_link(const struct daemon *d, const struct vlink *v, const struct node *have, struct node *ret)
 {
 	const struct slink *parent = vlink_parent(d, v);
 	uint64_t speed = parent ? parent->speed : 0;
 
 	*ret = (struct node){.n = v->s.n, .class = v->s.class, .link = true, .mac = v->s.mac, .marked = true};
+	if (v->s.class == CLASS_FOREIGN) {
+		want_foreign(d, v, have, ret);
+		return;
+	}
 	/* Up or down is its user's once it is there. */
 	ret->up = have->link ? have->up : !v->s.down;
 	snprintf(ret->port.zone, sizeof(ret->port.zone), "%s", vlink_zone(v));

@@ -105,7 +105,7 @@ static void attach(struct daemon *d, struct vlink *v, struct slink *below)
 	DL_APPEND(*list, v);
 	if (!below)
 		return;
-	below->vnics++;
+	below->vnics += v->s.class != CLASS_FOREIGN;
 	v->mac_key.below = below;
 	v->mac_key.mac = v->s.mac;
 	HASH_ADD(hh_mac, d->by_mac, mac_key, sizeof(v->mac_key), v);
@@ -118,7 +118,7 @@ static void detach(struct daemon *d, struct vlink *v)
 	DL_DELETE(*list, v);
 	if (v->below) {
 		HASH_DELETE(hh_mac, d->by_mac, v);
-		v->below->vnics--;
+		v->below->vnics -= v->s.class != CLASS_FOREIGN;
 	}
 	v->below = NULL;
 }
@@ -128,10 +128,17 @@ static bool is_over(const struct vlink *v)
 	return v->s.class != CLASS_ETHERSTUB;
 }
 
+/* The name of what is not ours is not ours to be found by: see foreign.h. */
+static bool is_named(const struct vlink *v)
+{
+	return v->s.class != CLASS_FOREIGN;
+}
+
 void world_add(struct daemon *d, struct vlink *v)
 {
 	HASH_ADD(hh_n, d->by_n, s.n, sizeof(v->s.n), v);
-	HASH_ADD_KEYPTR(hh_name, d->by_name, v->s.name, strlen(v->s.name), v);
+	if (is_named(v))
+		HASH_ADD_KEYPTR(hh_name, d->by_name, v->s.name, strlen(v->s.name), v);
 	if (is_over(v))
 		attach(d, v, find_below(d, v));
 	flows_hand_over(v);
@@ -157,7 +164,8 @@ void world_take(struct daemon *d, struct vlink *v)
 	if (v->at.ifindex)
 		HASH_DELETE(hh_at, d->by_at, v);
 	HASH_DELETE(hh_n, d->by_n, v);
-	HASH_DELETE(hh_name, d->by_name, v);
+	if (is_named(v))
+		HASH_DELETE(hh_name, d->by_name, v);
 }
 
 void world_put_back(struct daemon *d, struct vlink *v)
@@ -276,6 +284,8 @@ static int load_link(const struct store_link *s, void *arg)
 		return err_nomem(l->e);
 	l->v->s = *s;
 	r = s->parent_row ? store_ident_get(l->d->store, s->parent_row, &l->v->parent, l->e) : 0;
+	if (s->class == CLASS_FOREIGN)
+		memcpy(l->v->s.name, l->v->parent.name, sizeof(l->v->s.name));
 	world_add(l->d, l->v);
 	if (r == 0)
 		r = store_props(l->d->store, s->n, load_prop, l, l->e);
@@ -341,6 +351,8 @@ static void name_drop(struct daemon *d, struct slink *s)
 static void parent_name(struct daemon *d, struct vlink *v, const char *name)
 {
 	snprintf(v->parent.name, sizeof(v->parent.name), "%s", name);
+	if (v->s.class == CLASS_FOREIGN)
+		memcpy(v->s.name, v->parent.name, sizeof(v->s.name));
 	if (store_ident_put(d->store, &v->parent, &v->s.parent_row, NULL) == 0)
 		store_link_put(d->store, &v->s, NULL);
 }
@@ -373,6 +385,18 @@ static void claim(struct daemon *d, struct slink *s)
 		detach(d, v);
 		attach(d, v, s);
 	}
+}
+
+void vlink_set_mac(struct daemon *d, struct vlink *v, struct mac mac)
+{
+	struct slink *below = v->below;
+
+	if (below)
+		detach(d, v);
+	v->s.mac = mac;
+	if (below)
+		attach(d, v, below);
+	store_link_put(d->store, &v->s, NULL);
 }
 
 static void mac_drop(struct daemon *d, struct slink *s)
@@ -455,6 +479,8 @@ struct slink *vlink_own(const struct daemon *d, const struct vlink *v)
 
 	if (s && vlink_of_sys(d, &s->l, &class) == v && class != CLASS_IFB)
 		return s;
+	if (v->s.class == CLASS_FOREIGN)
+		return v->below;
 	s = slink_by_name(d, v->s.name);
 	return s && vlink_of_sys(d, &s->l, &class) == v && class != CLASS_IFB ? s : NULL;
 }

@@ -157,13 +157,17 @@ void slink_drop(struct daemon *d, int ifindex);
 /* v turned out to be over s, whatever name that had when it was last seen. */
 void vlink_is_over(struct daemon *d, struct vlink *v, struct slink *s);
 
+/* Another MAC address for v, which is a link that others made. */
+void vlink_set_mac(struct daemon *d, struct vlink *v, struct mac mac);
+
 /* The link below v in the own namespace, or NULL when it is not there now. */
 static inline struct slink *vlink_parent(const struct daemon *d, const struct vlink *v)
 {
 	(void)d;
 	return v->below;
 }
-/* v's own link in the own namespace, also under another name; NULL when it is not there. */
+/* v's own link in the own namespace, also under another name, or the one that is not ours; NULL when it is
+ * not there. */
 struct slink *vlink_own(const struct daemon *d, const struct vlink *v);
 /* The VLAN link that v is over, or NULL. */
 struct vlink *vlink_vlan(const struct daemon *d, const struct vlink *v);

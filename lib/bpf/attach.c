@@ -155,10 +155,11 @@ static struct bpf_tc_hook tc_hook(const struct seat *s)
 				    .attach_point = SIDES[s->side].clsact};
 }
 
-static struct bpf_tc_opts tc_opts(void)
+static struct bpf_tc_opts tc_opts(const struct seat *s)
 {
-	return (struct bpf_tc_opts){
-		.sz = sizeof(struct bpf_tc_opts), .handle = FILTER_HANDLE, .priority = FILTER_PRIO};
+	return (struct bpf_tc_opts){.sz = sizeof(struct bpf_tc_opts),
+				    .handle = FILTER_HANDLE,
+				    .priority = s->late ? LATE_PRIO : FILTER_PRIO};
 }
 
 static int filter_sits(const struct seat *s, const struct holder *h, bool *ret)
@@ -202,7 +203,7 @@ static int filter_cb(const struct nlmsghdr *nlh, void *arg)
 	struct filters *f = arg;
 
 	f->all++;
-	f->foreign += prio != FILTER_PRIO && prio != MIRROR_PRIO;
+	f->foreign += prio != FILTER_PRIO && prio != MIRROR_PRIO && prio != LATE_PRIO && prio != OUT_PRIO;
 	return MNL_CB_OK;
 }
 
@@ -394,7 +395,7 @@ int seat_take(const struct seat *s, int prog_fd, const uint8_t *tag, struct err 
 	return r ? failed(s, r, "cannot attach a program", e) : 0;
 }
 
-/* The qdisc goes when we made it and nobody uses it by now. */
+/* The qdisc goes when we made it and nobody uses it by now; it is others' once only they do. */
 static int clsact_drop(const struct seat *s)
 {
 	struct filters in, out;
@@ -405,6 +406,8 @@ static int clsact_drop(const struct seat *s)
 		return 0;
 	r = filters_count(s->ifindex, SIDE_INGRESS, &in);
 	r = r ? r : filters_count(s->ifindex, SIDE_EGRESS, &out);
+	if (!r && (in.all || out.all) && in.all == in.foreign && out.all == out.foreign)
+		rmdir(s->mark);
 	if (r || in.all || out.all)
 		return r;
 	hook.attach_point = BPF_TC_INGRESS | BPF_TC_EGRESS;
@@ -420,7 +423,7 @@ static int clsact_drop(const struct seat *s)
 static int filter_leave(const struct seat *s, const struct holder *h)
 {
 	struct bpf_tc_hook hook = tc_hook(s);
-	struct bpf_tc_opts opts = tc_opts();
+	struct bpf_tc_opts opts = tc_opts(s);
 	bool there;
 	int r = sits(s, h, &there);
 

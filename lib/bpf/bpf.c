@@ -237,7 +237,7 @@ int bpf_open(const char *dir, const char *uuid, unsigned long *acts, struct bpf 
 	libbpf_set_print(listen_to);
 	b->acts = acts;
 	b->many = MANY_NONE;
-	b->pick = -1;
+	b->pick[false] = b->pick[true] = -1;
 	b->netns = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
 	b->nl = tc_open(); /* or a socket for each question */
 	r = make_dirs(b, dir, uuid, e);
@@ -283,7 +283,8 @@ struct bpf *bpf_close(struct bpf *b)
 		return NULL;
 	if (b->nl)
 		mnl_socket_close(b->nl);
-	close_fd(&b->pick);
+	close_fd(&b->pick[false]);
+	close_fd(&b->pick[true]);
 	close_fd(&b->netns);
 	many_done(&b->many);
 	hook_bpf__destroy(b->hook);

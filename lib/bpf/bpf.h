@@ -60,6 +60,17 @@ int bpf_vnic_del(struct bpf *b, uint32_t n, int ifindex, struct err *e);
 /* Frames dropped by each of the two; zero when not present. */
 int bpf_vnic_drops(struct bpf *b, uint32_t n, uint64_t *ret_rx, uint64_t *ret_tx);
 
+/*
+ * The hooks of a link that is not ours (CLASS_FOREIGN), in the own namespace: what they do, whose frames they
+ * see, and the filter on its egress that redirects to the ifb out. The programs themselves come with its
+ * flows (flow.h), and prog->out only when they are there. observe: present when all but the programs is
+ * there; out: the ifb's ifindex now. bpf_vnic_del() takes it all away, also when the link is gone or not
+ * known (ifindex 0).
+ */
+int bpf_theirs_observe(struct bpf *b, uint32_t n, int ifindex, int out, struct prog *ret, struct err *e);
+int bpf_theirs_add(struct bpf *b, uint32_t n, int ifindex, const struct prog *prog, struct err *e);
+int bpf_theirs_set(struct bpf *b, uint32_t n, int ifindex, const struct prog *prog, struct err *e);
+
 /* Every steering entry; cb returns non-zero to stop. */
 int bpf_steers(struct bpf *b, int (*cb)(int hook, struct mac mac, void *arg), void *arg, struct err *e);
 

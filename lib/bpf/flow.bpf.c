@@ -13,8 +13,13 @@
 #define IN     0 /* the numbers of enum flow_dir */
 #define OUT    1
 #define ECN    3 /* of the DS octet */
-#define CARRY  1 /* what classify() is told: the frame goes through a tree of ours */
 #define NOBODY (~0ULL)
+
+/* What classify() is told of a frame's way on: not through a tree of ours; through one whose filter reads the
+ * class in skb->priority; perhaps through one that a redirect behind this program leads to. */
+#define PLAIN 0
+#define CARRY 1
+#define LEAVE 2
 
 struct flow_table table;
 
@@ -270,8 +275,23 @@ static __always_inline void note_orphan(__u32 dir)
 		c->packets[dir]++;
 }
 
-/* carry: the frame goes through our tree of this direction next; its class is told in skb->priority. */
-static __always_inline int classify(struct __sk_buff *skb, __u32 dir, int carry)
+/*
+ * On a link that is not ours: what has no class goes its way past the filter behind, which redirects the
+ * rest. The link's own queues see skb->priority as it was set, but no class of the tree before them can be
+ * chosen by it.
+ */
+static __always_inline int lead(struct __sk_buff *skb, __u32 class)
+{
+	if (!class)
+		return TC_ACT_OK;
+	skb->tc_index = class;
+	if ((skb->priority & 0xffff0000U) == FLOW_TREE)
+		skb->priority = 0;
+	return TC_ACT_UNSPEC;
+}
+
+/* usual: the class of what has none. */
+static __always_inline int classify(struct __sk_buff *skb, __u32 dir, int way, __u32 usual)
 {
 	struct packet p = {.l3 = 0};
 	struct verdict v = {.row = 0};
@@ -285,15 +305,15 @@ static __always_inline int classify(struct __sk_buff *skb, __u32 dir, int carry)
 		return drop(FLOW_ROW_ODD, dir);
 	if (v.action & FLOW_ACT_BLOCKED)
 		return drop(v.row, dir);
-	if (carry)
+	if (way != PLAIN)
 		class = FLOW_ACT_CLASS(v.action, dir);
 	if (!class)
 		count(skb, &p, v.row, dir);
-	if (carry)
+	if (way == CARRY)
 		skb->priority = class ? FLOW_CARRIER | class : 0;
 	if (v.action & FLOW_ACT_MARK)
 		mark(skb, &p, v.action >> FLOW_ACT_DSCP_SHIFT);
-	return TC_ACT_UNSPEC;
+	return way == LEAVE ? lead(skb, class ? class : usual) : TC_ACT_UNSPEC;
 }
 
 /*
@@ -311,23 +331,75 @@ static __always_inline int seen(struct __sk_buff *skb)
 	return table.ifb && (void *)(eth + 1) <= (void *)(long)skb->data_end && !(eth->h_dest[0] & 1);
 }
 
+/* On a link that is not ours: is it from or to the link itself, or to everybody? */
+static __always_inline int is_own(struct __sk_buff *skb, const struct vnic_state *st, int out)
+{
+	const struct ethhdr *eth = (void *)(long)skb->data;
+	const __u8 *mac;
+
+	if ((void *)(eth + 1) > (void *)(long)skb->data_end)
+		return 0;
+	mac = out ? eth->h_source : eth->h_dest;
+	if (!out && mac[0] & 1)
+		return 1;
+	for (int i = 0; i < 6; i++)
+		if (mac[i] != st->mac[i])
+			return 0;
+	return 1;
+}
+
+/* What is steered never comes here: it is classified on the ifb. */
+static __always_inline int rx_theirs(struct __sk_buff *skb, const struct vnic_state *st)
+{
+	if (!is_own(skb, st, 0))
+		return TC_ACT_UNSPEC;
+	return let_in(skb) ? classify(skb, IN, PLAIN, 0) : TC_ACT_SHOT;
+}
+
+/* What the ifb sends comes by a second time. */
+static __always_inline int tx_theirs(struct __sk_buff *skb, const struct vnic_state *st)
+{
+	__u32 out = *(volatile __u32 *)&st->out;
+
+	if (!is_own(skb, st, 1) || (out && skb->ingress_ifindex == out))
+		return TC_ACT_OK;
+	return let_out(skb) ? classify(skb, OUT, LEAVE, st->all ? FLOW_REST : 0) : TC_ACT_SHOT;
+}
+
 SEC("tc")
 int rx(struct __sk_buff *skb)
 {
+	const struct vnic_state *st = own_state(skb);
+
+	if (st && st->theirs)
+		return rx_theirs(skb, st);
 	if (!let_in(skb))
 		return TC_ACT_SHOT;
-	return seen(skb) ? TC_ACT_UNSPEC : classify(skb, IN, 0);
+	return seen(skb) ? TC_ACT_UNSPEC : classify(skb, IN, PLAIN, 0);
 }
 
 SEC("tc")
 int tx(struct __sk_buff *skb)
 {
-	return let_out(skb) ? classify(skb, OUT, CARRY) : TC_ACT_SHOT;
+	const struct vnic_state *st = own_state(skb);
+
+	if (st && st->theirs)
+		return tx_theirs(skb, st);
+	return let_out(skb) ? classify(skb, OUT, CARRY, 0) : TC_ACT_SHOT;
 }
 
+/* Nobody behind the ifb of a link that is not ours looks at its frames again: they pay for group frames here.
+ */
 SEC("tc")
 int ifb(struct __sk_buff *skb)
 {
-	skb->tc_index = FLOW_SEEN;
-	return classify(skb, IN, CARRY);
+	struct vnic_state *st = own_state(skb);
+
+	if (st && st->theirs) {
+		if (*(volatile __u32 *)&st->rx == VNIC_POLICE)
+			__sync_fetch_and_add(&st->drained, wire_bytes(skb));
+	} else {
+		skb->tc_index = FLOW_SEEN;
+	}
+	return classify(skb, IN, CARRY, 0);
 }

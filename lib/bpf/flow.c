@@ -412,6 +412,17 @@ int bpf_flows_add(struct bpf *b, const struct bpf_flow_site *site, struct err *e
 	return r;
 }
 
+/* A link that is not ours has no others. */
+static int unseat(struct bpf *b, const struct bpf_flow_site *site, struct err *e)
+{
+	struct pins p;
+	int r = pins_of(b, site->n, site->ifindex, &p, e);
+
+	if (r)
+		return r;
+	return p.theirs ? pins_leave(&p, e) : vnic_plain(b, site->n, site->ifindex, e);
+}
+
 int bpf_flows_del(struct bpf *b, const struct bpf_flow_site *site, struct err *e)
 {
 	char dir[PIN_MAX];
@@ -419,7 +430,7 @@ int bpf_flows_del(struct bpf *b, const struct bpf_flow_site *site, struct err *e
 
 	if (r || !is_pinned(b, site->n))
 		return r;
-	r = vnic_plain(b, site->n, site->ifindex, e);
+	r = unseat(b, site, e);
 	r = r ? r : ifb_leave(b, site, e);
 	return r ? r : pin_remove(dir, b->acts, e);
 }

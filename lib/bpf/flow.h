@@ -83,8 +83,9 @@ int bpf_flows_odd(struct bpf *b, uint32_t n, struct flow_odd *ret, struct err *e
 
 /*
  * The filter on our tree's root (7fd0:) on a device of the namespace the thread is in, that reads the class
- * which the flow program left in skb->priority, and clears it. What has none goes to the default class.
+ * which the flow program left in skb->priority, and clears it. What has none goes to the default class. out:
+ * the tree is that of what leaves a link that is not ours, where skb->tc_index has the class.
  */
-int bpf_pick_observe(struct bpf *b, int ifindex, bool *ret, struct err *e);
-int bpf_pick_add(struct bpf *b, int ifindex, struct err *e);
+int bpf_pick_observe(struct bpf *b, int ifindex, bool out, bool *ret, struct err *e);
+int bpf_pick_add(struct bpf *b, int ifindex, bool out, struct err *e);
 int bpf_pick_del(struct bpf *b, int ifindex, struct err *e);

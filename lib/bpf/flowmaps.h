@@ -16,6 +16,8 @@
 #define FLOW_FRAGS     1024
 
 #define FLOW_CARRIER 0x7fd10000U /* major of skb->priority between the flow program and the root's filter */
+#define FLOW_TREE    0x7fd00000U /* major of our trees' handles */
+#define FLOW_REST    1U          /* minor of the class of all that no flow has a class for */
 #define FLOW_SEEN    0x7fd1U     /* skb->tc_index of a frame that was classified on the ifb */
 
 /*

@@ -31,7 +31,8 @@ int bpf_hook_add(struct bpf *b, int ifindex, struct err *e)
 	return r;
 }
 
-/* Its entries go first, and the filters behind it; the next device with this ifindex would inherit them. */
+/* Its entries go first, and the filters behind it; the next device with this ifindex would inherit them. The
+ * mark stays as long as something of ours is in the qdisc. */
 int bpf_hook_del(struct bpf *b, int ifindex, struct err *e)
 {
 	char fresh[PIN_MAX];
@@ -43,6 +44,5 @@ int bpf_hook_del(struct bpf *b, int ifindex, struct err *e)
 		r = mirror_purge(b, ifindex, e);
 	r = r ? r : steer_purge(b, ifindex, e);
 	r = r ? r : seat_leave(&s, e);
-	r = r ? r : pin_remove(fresh, b->acts, e);
-	return r ? r : pin_remove(s.mark, b->acts, e);
+	return r ? r : pin_remove(fresh, b->acts, e);
 }

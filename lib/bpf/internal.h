@@ -15,6 +15,9 @@
 /* The last of all likely priorities, so that foreign filters come first: our programs', then our filters'. */
 #define FILTER_PRIO 0x7fd0u
 #define MIRROR_PRIO 0x7fd1u
+/* On a link that is not ours: behind all filters of others, the last one redirects. */
+#define LATE_PRIO 0xfffeu
+#define OUT_PRIO  0xffffu
 
 struct hook_bpf;
 struct mnl_socket;
@@ -41,13 +44,13 @@ struct bpf {
 	struct mnl_socket *nl; /* in the own namespace */
 	bool away;             /* the thread is in another */
 	struct many many;
-	int pick;         /* the filter for our trees' roots; -1: not loaded yet */
+	int pick[2];      /* the filters for our trees' roots; -1: not loaded yet */
 	bool tagged;      /* vnic_tag is known */
 	bool flow_tagged; /* flow_tag is */
 	uint8_t hook_tag[BPF_TAG_SIZE];
 	uint8_t vnic_tag[2][BPF_TAG_SIZE]; /* by enum side */
 	uint8_t flow_tag[FLOW_PROGS][BPF_TAG_SIZE];
-	uint8_t pick_tag[BPF_TAG_SIZE];
+	uint8_t pick_tag[2][BPF_TAG_SIZE];
 };
 
 enum side { SIDE_INGRESS, SIDE_EGRESS };
@@ -58,6 +61,7 @@ struct seat {
 	enum side side;
 	bool yield;            /* sits behind foreign clsact filters, because it redirects past them */
 	bool clsact;           /* a filter is wanted even where there is tcx */
+	bool late;             /* behind all filters of others */
 	char pin[PIN_MAX];     /* of the tcx link, or of the program where a clsact filter holds it */
 	char mark[PIN_MAX];    /* a directory: the clsact qdisc is ours */
 	uint32_t number;       /* told by the filter to a program that many share; 0: none */
@@ -69,9 +73,10 @@ struct seat {
 int many_open(struct bpf *b, int states);
 void many_done(struct many *m);
 
-/* The pins of one VNIC. */
+/* The pins of one VNIC. Its seats are on the link that theirs_on() tells, if that is one. */
 struct pins {
 	char dir[PIN_MAX];
+	bool theirs;
 	char state[PIN_MAX];
 	struct seat seat[2]; /* by enum side */
 };
@@ -86,6 +91,14 @@ struct home {
 int home_open(const struct pins *p, uint32_t n, struct home *h);
 void home_done(struct home *h);
 #define HOME __attribute__((cleanup(home_done))) struct home
+
+int pins_leave(const struct pins *p, struct err *e);
+/* The ifindex of the link that is not ours whose pins are in dir; 0: they are a VNIC's. */
+int theirs_on(const char *dir);
+/* Takes the filter away that redirects what such a link sends; nothing is done for a VNIC. */
+int theirs_leave(struct bpf *b, const struct pins *p, struct err *e);
+/* The state for these pins, made where there is none. Nothing is seated. */
+int state_make(struct bpf *b, uint32_t n, struct pins *p, const struct prog *prog, struct err *e);
 
 /* Programs without flows into the seats of a VNIC that has a state; nothing is done for one without. */
 int vnic_plain(struct bpf *b, uint32_t n, int ifindex, struct err *e);

@@ -50,7 +50,12 @@ struct vnic_state {
 	__u64 rate; /* bits per second, as asked for */
 	struct bucket main;
 	struct bucket slow;
-	__u64 spare[2];
+	/* Of a link that is not ours: frames of other MACs are none of its programs' business. */
+	__u8 mac[6];
+	__u8 theirs;
+	__u8 all;  /* each frame of its own that goes out goes through out */
+	__u32 out; /* the ifb with its tree; 0: none yet */
+	__u32 spare;
 	__u64 drained; /* bytes that passed since the main bucket was last looked at */
 	__u64 main_spent;
 	__u64 slow_spent;

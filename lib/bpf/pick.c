@@ -27,22 +27,27 @@ static void skel_done(struct pick_bpf **s)
 }
 #define SKEL __attribute__((cleanup(skel_done))) struct pick_bpf *
 
-/* Of the loaded object only the program is kept. */
+static int keep(struct bpf *b, const struct bpf_program *prog, bool out)
+{
+	int r = prog_tag(bpf_program__fd(prog), b->pick_tag[out]);
+
+	b->pick[out] = r ? -1 : fcntl(bpf_program__fd(prog), F_DUPFD_CLOEXEC, 0);
+	return r || b->pick[out] >= 0 ? r : -errno;
+}
+
+/* Of the loaded object only the programs are kept. */
 static int load(struct bpf *b)
 {
 	SKEL s = NULL;
 	int r;
 
-	if (b->pick >= 0)
+	if (b->pick[true] >= 0)
 		return 0;
 	forget_said();
 	s = pick_bpf__open();
 	r = s ? pick_bpf__load(s) : -errno;
-	r = r ? r : prog_tag(bpf_program__fd(s->progs.pick), b->pick_tag);
-	if (r)
-		return r;
-	b->pick = fcntl(bpf_program__fd(s->progs.pick), F_DUPFD_CLOEXEC, 0);
-	return b->pick < 0 ? -errno : 0;
+	r = r ? r : keep(b, s->progs.pick, false);
+	return r ? r : keep(b, s->progs.pick_out, true);
 }
 
 static struct nlmsghdr *message(char *buf, uint16_t type, uint16_t flags, int ifindex)
@@ -98,7 +103,7 @@ static int failed(int ifindex, int code, const char *what, struct err *e)
 	return said(e, code, object, what);
 }
 
-int bpf_pick_observe(struct bpf *b, int ifindex, bool *ret, struct err *e)
+int bpf_pick_observe(struct bpf *b, int ifindex, bool out, bool *ret, struct err *e)
 {
 	uint8_t tag[BPF_TAG_SIZE] = {0};
 	char buf[MESSAGE_SIZE];
@@ -109,11 +114,11 @@ int bpf_pick_observe(struct bpf *b, int ifindex, bool *ret, struct err *e)
 	r = talk(b, message(buf, RTM_GETTFILTER, 0, ifindex), read_tag, tag);
 	if (r && !is_gone(r))
 		return failed(ifindex, r, "cannot read the filter that picks classes", e);
-	*ret = !r && !memcmp(tag, b->pick_tag, BPF_TAG_SIZE);
+	*ret = !r && !memcmp(tag, b->pick_tag[out], BPF_TAG_SIZE);
 	return 0;
 }
 
-static int put(struct bpf *b, int ifindex)
+static int put(struct bpf *b, int ifindex, bool out)
 {
 	char buf[MESSAGE_SIZE];
 	struct nlmsghdr *h = message(buf, RTM_NEWTFILTER, NLM_F_CREATE | NLM_F_ACK, ifindex);
@@ -121,7 +126,7 @@ static int put(struct bpf *b, int ifindex)
 
 	mnl_attr_put_strz(h, TCA_KIND, "bpf");
 	options = mnl_attr_nest_start(h, TCA_OPTIONS);
-	mnl_attr_put_u32(h, TCA_BPF_FD, (uint32_t)b->pick);
+	mnl_attr_put_u32(h, TCA_BPF_FD, (uint32_t)b->pick[out]);
 	mnl_attr_put_strz(h, TCA_BPF_NAME, "vnicd pick");
 	mnl_attr_put_u32(h, TCA_BPF_FLAGS, TCA_BPF_FLAG_ACT_DIRECT);
 	mnl_attr_put_u32(h, TCA_BPF_CLASSID, TREE_MAJOR | TREE_CAP);
@@ -130,14 +135,14 @@ static int put(struct bpf *b, int ifindex)
 	return talk(b, h, NULL, NULL);
 }
 
-int bpf_pick_add(struct bpf *b, int ifindex, struct err *e)
+int bpf_pick_add(struct bpf *b, int ifindex, bool out, struct err *e)
 {
 	bool there = false;
-	int r = bpf_pick_observe(b, ifindex, &there, e);
+	int r = bpf_pick_observe(b, ifindex, out, &there, e);
 
 	if (r || there)
 		return r;
-	r = put(b, ifindex);
+	r = put(b, ifindex, out);
 	return r ? failed(ifindex, r, "cannot put the filter that picks classes on its tree", e) : 0;
 }
 

@@ -89,7 +89,8 @@ static struct tcmsg place(const struct seat *s)
 	return (struct tcmsg){.tcm_ifindex = s->ifindex,
 			      .tcm_parent = TC_H_MAKE(TC_H_CLSACT, hook),
 			      .tcm_handle = FILTER_HANDLE,
-			      .tcm_info = TC_H_MAKE(FILTER_PRIO << 16, htons(ETH_P_ALL))};
+			      .tcm_info =
+				      TC_H_MAKE((s->late ? LATE_PRIO : FILTER_PRIO) << 16, htons(ETH_P_ALL))};
 }
 
 int tc_filter_put(const struct seat *s, int prog_fd)

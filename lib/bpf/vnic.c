@@ -28,14 +28,26 @@ static void skel_done(struct vnic_bpf **s)
 int pins_of(struct bpf *b, uint32_t n, int ifindex, struct pins *p, struct err *e)
 {
 	static const char *const NAMES[] = {[SIDE_INGRESS] = "rx", [SIDE_EGRESS] = "tx"};
-	int r = pin_path(p->dir, e, "%s/vnic-%u", b->dir, n);
+	int on, r = pin_path(p->dir, e, "%s/vnic-%u", b->dir, n);
 
 	r = r ? r : pin_path(p->state, e, "%s/state", p->dir);
+	if (r)
+		return r;
+	on = theirs_on(p->dir);
+	p->theirs = on > 0;
 	for (enum side i = SIDE_INGRESS; !r && i <= SIDE_EGRESS; i++) {
-		p->seat[i] = (struct seat){
-			.ifindex = ifindex, .side = i, .nl = b->away ? NULL : b->nl, .acts = b->acts};
+		p->seat[i] = (struct seat){.ifindex = p->theirs ? on : ifindex,
+					   .side = i,
+					   .clsact = p->theirs,
+					   .late = p->theirs,
+					   .nl = b->away ? NULL : b->nl,
+					   .acts = b->acts};
 		r = pin_path(p->seat[i].pin, e, "%s/%s", p->dir, NAMES[i]);
-		r = r ? r : pin_path(p->seat[i].mark, e, "%s/clsact", p->dir);
+		/* The qdisc of such a link may be that of its VNICs' hook as well. */
+		if (!r && p->theirs)
+			r = pin_path(p->seat[i].mark, e, "%s/hook-%d-clsact", b->dir, on);
+		else if (!r)
+			r = pin_path(p->seat[i].mark, e, "%s/clsact", p->dir);
 	}
 	return r;
 }
@@ -95,7 +107,7 @@ static int know_tags(struct bpf *b, uint32_t n, struct err *e)
 	return r ? vnic_failed(n, r, "cannot load its programs", e) : 0;
 }
 
-static int seats_leave(const struct pins *p, struct err *e)
+int pins_leave(const struct pins *p, struct err *e)
 {
 	int r = 0;
 
@@ -109,7 +121,7 @@ static int load_fresh(struct bpf *b, const struct pins *p, struct vnic_bpf **ret
 {
 	int r = pin_remove(p->state, b->acts, e);
 
-	r = r ? r : seats_leave(p, e);
+	r = r ? r : pins_leave(p, e);
 	r = r ? r : load_once(b, p->state, ret);
 	*b->acts += !r;
 	return r;
@@ -226,13 +238,19 @@ static void write_config(struct vnic_state *st, const struct prog *prog)
 	__atomic_store_n(&st->main.depth, full.depth, __ATOMIC_RELAXED);
 	__atomic_store_n(&st->slow.cost, slow.cost, __ATOMIC_RELAXED);
 	__atomic_store_n(&st->slow.depth, slow.depth, __ATOMIC_RELAXED);
+	memcpy(st->mac, prog->own.b, sizeof(st->mac));
+	__atomic_store_n(&st->out, (uint32_t)prog->out_index, __ATOMIC_RELAXED);
+	__atomic_store_n(&st->all, prog->all, __ATOMIC_RELAXED);
+	__atomic_store_n(&st->theirs, prog->theirs, __ATOMIC_RELAXED);
 	__atomic_store_n(&st->tx, (uint32_t)prog->tx, __ATOMIC_RELEASE);
 	__atomic_store_n(&st->rx, (uint32_t)prog->rx, __ATOMIC_RELEASE);
 }
 
 static bool same_config(const struct vnic_state *st, const struct prog *prog)
 {
-	return st->rx == (uint32_t)prog->rx && st->tx == (uint32_t)prog->tx && st->rate == prog->group_rate;
+	return st->rx == (uint32_t)prog->rx && st->tx == (uint32_t)prog->tx && st->rate == prog->group_rate &&
+	       st->theirs == prog->theirs && st->all == prog->all && st->out == (uint32_t)prog->out_index &&
+	       !memcmp(st->mac, prog->own.b, sizeof(st->mac));
 }
 
 static int seats_take(struct bpf *b, const struct vnic_bpf *s, const struct pins *p, struct err *e)
@@ -324,6 +342,18 @@ static int make(struct bpf *b, uint32_t n, struct pins *p, const struct prog *pr
 	return seats_take(b, s, p, e);
 }
 
+int state_make(struct bpf *b, uint32_t n, struct pins *p, const struct prog *prog, struct err *e)
+{
+	SKEL s = NULL;
+	int r = load(b, n, p, &s, e);
+
+	if (r || same_config(&s->bss->state, prog))
+		return r;
+	write_config(&s->bss->state, prog);
+	++*b->acts;
+	return 0;
+}
+
 int vnic_plain(struct bpf *b, uint32_t n, int ifindex, struct err *e)
 {
 	struct vnic_state st;
@@ -384,7 +414,8 @@ int bpf_vnic_del(struct bpf *b, uint32_t n, int ifindex, struct err *e)
 	struct pins p;
 	int r = pins_of(b, n, ifindex, &p, e);
 
-	r = r ? r : seats_leave(&p, e);
+	r = r ? r : theirs_leave(b, &p, e);
+	r = r ? r : pins_leave(&p, e);
 	return r ? r : pin_remove(p.dir, b->acts, e);
 }
 

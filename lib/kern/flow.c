@@ -13,8 +13,17 @@
 
 static struct bpf_flow_site site_of(const struct node *n)
 {
-	return (struct bpf_flow_site){
-		.n = n->n, .ifindex = n->port.ifindex, .ifb = n->ifb ? n->ifb_port.ifindex : 0};
+	return (struct bpf_flow_site){.n = n->n,
+				      .ifindex =
+					      n->class == CLASS_FOREIGN ? n->parent.ifindex : n->port.ifindex,
+				      .ifb = n->ifb ? n->ifb_port.ifindex : 0};
+}
+
+/* Where an act's hooks are: those of a link that is not ours are on the node's parent, as the site says. */
+static void sit(struct bpf_flow_site *site, const struct act *a, int ifindex)
+{
+	if (a->node->class != CLASS_FOREIGN)
+		site->ifindex = ifindex;
 }
 
 /* Seeing. */
@@ -229,7 +238,7 @@ static int do_flows_add(struct act *a, int ifindex)
 {
 	struct bpf_flow_site site = site_of(a->node);
 
-	site.ifindex = ifindex;
+	sit(&site, a, ifindex);
 	return bpf_flows_add(a->r->bpf, &site, a->e);
 }
 
@@ -237,7 +246,7 @@ static int do_flows_del(struct act *a, int ifindex)
 {
 	struct bpf_flow_site site = site_of(a->node);
 
-	site.ifindex = ifindex;
+	sit(&site, a, ifindex);
 	return bpf_flows_del(a->r->bpf, &site, a->e);
 }
 

@@ -30,6 +30,18 @@ int in_zone(struct act *a, int (*fn)(struct act *a, int ifindex))
 	return rc;
 }
 
+/* On a link that is not ours the hooks are the parent's, and obey to a number that an operation before gave.
+ */
+static int theirs(struct act *a,
+		  int (*fn)(struct bpf *b, uint32_t n, int ifindex, const struct prog *prog, struct err *e))
+{
+	struct prog prog = a->node->prog;
+	int hook, rc = own_ifindex(a, &a->node->parent, &hook);
+
+	rc = rc ? rc : own_ifindex(a, &a->node->port, &prog.out_index);
+	return rc ? rc : fn(a->r->bpf, a->node->n, hook, &prog, a->e);
+}
+
 static int do_prog_add(struct act *a, int ifindex)
 {
 	return bpf_vnic_add(a->r->bpf, a->node->n, ifindex, &a->node->prog, a->e);
@@ -42,11 +54,15 @@ static int do_prog_del(struct act *a, int ifindex)
 
 int prog_add(struct act *a)
 {
+	if (a->node->class == CLASS_FOREIGN)
+		return theirs(a, bpf_theirs_add);
 	return in_zone(a, do_prog_add);
 }
 
 int prog_set(struct act *a)
 {
+	if (a->node->class == CLASS_FOREIGN)
+		return theirs(a, bpf_theirs_set);
 	return bpf_vnic_set(a->r->bpf, a->node->n, &a->node->prog, a->e);
 }
 
@@ -58,7 +74,7 @@ int prog_del(struct act *a)
 	int ifindex;
 
 	quiet.e = &none;
-	if (!a->sk || act_ifindex(&quiet, &ifindex))
+	if (!a->sk || a->node->class == CLASS_FOREIGN || act_ifindex(&quiet, &ifindex))
 		return bpf_vnic_del(a->r->bpf, a->node->n, 0, a->e);
 	return in_zone(a, do_prog_del);
 }

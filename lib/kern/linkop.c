@@ -108,6 +108,10 @@ static int fill(struct rtnl_link *link, const struct act *a, const char *kind, i
 		return 0;
 	}
 	rtnl_link_set_mtu(link, a->node->mtu);
+	if (!strcmp(kind, "ifb")) {
+		rtnl_link_set_num_tx_queues(link, 1);
+		return 0;
+	}
 	if (parent)
 		rtnl_link_set_link(link, parent);
 	return strcmp(kind, "bridge") != 0 && strcmp(kind, "vlan") != 0 ? set_mac(link, a->node->mac) : 0;
@@ -297,7 +301,7 @@ static int add_etherstub(struct act *a)
 
 static int add_any(struct act *a)
 {
-	if (a->op->on == ON_IFB)
+	if (a->op->on == ON_IFB || a->node->class == CLASS_FOREIGN)
 		return create(a, "ifb", 0);
 	if (a->node->class == CLASS_VLAN)
 		return add_vlan(a);

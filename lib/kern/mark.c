@@ -40,8 +40,10 @@ struct sweep {
 	bool stopped;
 };
 
-static enum link_class class_of(const struct sys_link *l)
+static enum link_class class_of(const struct sys_link *l, uint32_t n)
 {
+	char out[IFNAMSIZ];
+
 	static const struct {
 		const char *kind;
 		enum link_class class;
@@ -50,6 +52,9 @@ static enum link_class class_of(const struct sys_link *l)
 		{"bridge", CLASS_ETHERSTUB}, {"vlan", CLASS_VLAN},
 	};
 
+	node_out_name(n, out);
+	if (!strcmp(l->kind, "ifb") && !strcmp(l->name, out))
+		return CLASS_FOREIGN;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (!strcmp(l->kind, kinds[i].kind))
 			return kinds[i].class;
@@ -69,7 +74,7 @@ static int sweep_link(const struct sys_link *l, void *arg)
 		return 0;
 	snprintf(port.zone, sizeof(port.zone), "%s", s->zone);
 	memcpy(port.name, l->name, sizeof(port.name));
-	rc = s->cb(&port, n, class_of(l), s->arg);
+	rc = s->cb(&port, n, class_of(l, n), s->arg);
 	s->stopped = rc != 0;
 	return rc;
 }

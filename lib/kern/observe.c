@@ -24,7 +24,14 @@ static bool is_ours(struct look *l, const struct sys_link *s, bool ifb)
 	const struct port *known = ifb ? &l->key->ifb_port : &l->key->port;
 	uint32_t n;
 
-	if (!strcmp(s->kind, "ifb") != ifb)
+	char out[IFNAMSIZ];
+	bool foreign = l->key->class == CLASS_FOREIGN;
+
+	node_out_name(l->key->n, out);
+	if (!strcmp(s->kind, "ifb") != (ifb || foreign))
+		return false;
+	/* Both ifbs of such a node have the same marks. */
+	if (foreign && !strcmp(s->name, ifb ? out : l->ret->ifb_port.name))
 		return false;
 	l->marked = mark_parse(l->r, s->alias, &n) && n == l->key->n;
 	if (l->marked) {
@@ -40,6 +47,8 @@ static bool is_ours(struct look *l, const struct sys_link *s, bool ifb)
 		return false;
 	if (s->group != GROUP_LIVE || (ifb && strcmp(s->name, l->ret->ifb_port.name) != 0))
 		return false;
+	if (foreign && !ifb)
+		return s->ifindex == known->ifindex || !strcmp(s->name, out);
 	/* Others may have taken alias and MAC: by its number it is still the one that it was. */
 	return ifb || (l->key->class == CLASS_ETHERSTUB && strcmp(s->kind, "macvlan") != 0) ||
 	       (l->key->class == CLASS_VLAN && !strcmp(s->kind, "vlan")) ||
@@ -67,7 +76,8 @@ static int match_alias(const struct sys_link *s, void *arg)
 	struct look *l = arg;
 	uint32_t n;
 
-	if (!mark_parse(l->r, s->alias, &n) || n != l->key->n)
+	if (!mark_parse(l->r, s->alias, &n) || n != l->key->n ||
+	    (l->key->class == CLASS_FOREIGN && !strcmp(s->name, l->ret->ifb_port.name)))
 		return 0;
 	l->found.sys = *s;
 	return 1;
@@ -76,15 +86,18 @@ static int match_alias(const struct sys_link *s, void *arg)
 /* Somebody renamed it, and its number is not known: every link of its kind is looked at. */
 static int try_alias(struct look *l, struct nl_sock *sk)
 {
-	static const char *const kinds[] = {
-		[CLASS_VNIC] = "macvlan", [CLASS_VLAN] = "vlan", [CLASS_OTHER] = NULL};
+	static const char *const kinds[] = {[CLASS_VNIC] = "macvlan",
+					    [CLASS_VLAN] = "vlan",
+					    [CLASS_FOREIGN] = "ifb",
+					    [CLASS_OTHER] = NULL};
 	const char *kind = kinds[l->key->class] ? kinds[l->key->class] : l->key->kind;
 	struct extack x;
 	int rc;
 
 	if (!kind[0])
 		return -ENODEV;
-	rc = view_marked(l->r, sk, l->key->n, &l->found.sys.ifindex);
+	rc = l->key->class == CLASS_FOREIGN ? VIEW_NONE
+					    : view_marked(l->r, sk, l->key->n, &l->found.sys.ifindex);
 	if (rc == VIEW_NONE)
 		rc = link_each(sk, kind, match_alias, l, &x);
 	else if (!rc)
@@ -134,7 +147,8 @@ static void fill_link(struct look *l)
 	ret->link = true;
 	fill_port(&ret->port, s);
 	memcpy(ret->kind, s->kind, sizeof(ret->kind));
-	ret->mac = s->mac;
+	if (ret->class != CLASS_FOREIGN)
+		ret->mac = s->mac;
 	ret->mtu = s->mtu;
 	ret->up = s->flags & IFF_UP;
 	ret->marked = l->marked;
@@ -150,6 +164,10 @@ static int see_prog(struct look *l, struct err *e)
 	struct node *ret = l->ret;
 	int rc;
 
+	if (ret->class == CLASS_FOREIGN)
+		return ret->parent.ifindex ? bpf_theirs_observe(l->r->bpf, ret->n, ret->parent.ifindex,
+								ret->port.ifindex, &ret->prog, e)
+					   : 0;
 	if (ret->class != CLASS_VNIC)
 		return 0;
 	rc = real_enter(l->r, ret->port.zone, e);
@@ -166,8 +184,9 @@ static int see_link(struct look *l, struct nl_sock *sk, struct err *e)
 	struct extack x = {};
 	int rc = find_link(l, sk);
 
+	/* The hooks of a link that is not ours are not on this one. */
 	if (rc == -ENODEV)
-		return 0;
+		return ret->class == CLASS_FOREIGN ? see_prog(l, e) : 0;
 	if (rc)
 		return real_fail(rc, l->key->port.name, &x, e);
 	fill_link(l);
@@ -251,7 +270,7 @@ int real_observe(struct kernel *k, const struct node *key, struct node *ret, str
 		real_arp(k, 0, &node.arp, NULL);
 	node_ifb_name(key->n, node.ifb_port.name);
 	rc = see_zone(&l, e);
-	if (!rc && key->class == CLASS_VNIC) {
+	if (!rc && class_shaped(key->class)) {
 		rc = see_ifb(&l, e);
 		if (!rc && node.prog.present)
 			rc = flows_observe(l.r, key->flow_set, &node, e);

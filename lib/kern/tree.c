@@ -310,7 +310,9 @@ int cap_set(struct act *a)
 
 static int pick_add(struct act *a, int ifindex)
 {
-	return bpf_pick_add(a->r->bpf, ifindex, a->e);
+	bool out = a->node->class == CLASS_FOREIGN && a->op->on == ON_LINK;
+
+	return bpf_pick_add(a->r->bpf, ifindex, out, a->e);
 }
 
 static int pick_del(struct act *a, int ifindex)

@@ -62,23 +62,24 @@ static int check_isolate(const char *text, char ret[PROP_TEXT_MAX], struct err *
 }
 
 #define BIT(class) (1u << (class))
+#define SHAPED     (BIT(CLASS_VNIC) | BIT(CLASS_FOREIGN))
 
 const struct prop_row prop_rows[PROP_COUNT] = {
 	[PROP_MAXBW] = {.name = "maxbw",
-			.classes = BIT(CLASS_VNIC),
+			.classes = SHAPED,
 			.possible = PROP_BW_POSSIBLE,
 			.check = check_maxbw},
 	[PROP_MAXBW_RX] = {.name = "maxbw-rx",
-			   .classes = BIT(CLASS_VNIC),
+			   .classes = SHAPED,
 			   .possible = PROP_BW_POSSIBLE,
 			   .check = check_maxbw_rx},
 	[PROP_MAXBW_TX] = {.name = "maxbw-tx",
-			   .classes = BIT(CLASS_VNIC),
+			   .classes = SHAPED,
 			   .possible = PROP_BW_POSSIBLE,
 			   .check = check_maxbw_tx},
 	[PROP_MTU] = {.name = "mtu",
 		      .classes = BIT(CLASS_VNIC) | BIT(CLASS_ETHERSTUB),
-		      .readable = BIT(CLASS_OTHER) | BIT(CLASS_IFB),
+		      .readable = BIT(CLASS_OTHER) | BIT(CLASS_IFB) | BIT(CLASS_FOREIGN),
 		      .possible = "68-65535",
 		      .check = check_mtu},
 	[PROP_ZONE] = {.name = "zone",

@@ -17,7 +17,8 @@
 #define CODEL_INTERVAL_US 100000u
 
 static const char *const class_names[] = {
-	[CLASS_VNIC] = "vnic", [CLASS_ETHERSTUB] = "etherstub", [CLASS_VLAN] = "vlan",
+	[CLASS_VNIC] = "vnic", [CLASS_ETHERSTUB] = "etherstub",
+	[CLASS_VLAN] = "vlan", [CLASS_FOREIGN] = "phys",
 	[CLASS_IFB] = "ifb",   [CLASS_OTHER] = "phys",
 };
 
@@ -29,6 +30,11 @@ const char *link_class_str(enum link_class class)
 void node_ifb_name(uint32_t n, char name[IFNAMSIZ])
 {
 	snprintf(name, IFNAMSIZ, "vi%u", n);
+}
+
+void node_out_name(uint32_t n, char name[IFNAMSIZ])
+{
+	snprintf(name, IFNAMSIZ, "vo%u", n);
 }
 
 void node_interim_name(uint32_t n, char name[IFNAMSIZ])
@@ -114,10 +120,12 @@ bool tree_equal(const struct tree *a, const struct tree *b)
 	       (!a->cap || shape_equal(&a->shape, &b->shape));
 }
 
-static bool prog_equal(const struct prog *a, const struct prog *b)
+bool prog_equal(const struct prog *a, const struct prog *b)
 {
 	return a->present == b->present &&
-	       (!a->present || (a->rx == b->rx && a->tx == b->tx && a->group_rate == b->group_rate));
+	       (!a->present || (a->rx == b->rx && a->tx == b->tx && a->group_rate == b->group_rate &&
+				a->theirs == b->theirs && a->all == b->all && a->out == b->out &&
+				mac_equal(a->own, b->own)));
 }
 
 static const char *link_differs(const struct node *a, const struct node *b)

@@ -25,9 +25,19 @@
 #define GROUP_LIVE   0x766e6963u            /* IFLA_GROUP of every link of ours ("vnic") */
 #define GROUP_DOOMED 0x766e6964u
 
-/* CLASS_VLAN: a VLAN link of ours on a VNIC's parent, for all VNICs of one VID there. */
-enum link_class { CLASS_VNIC, CLASS_ETHERSTUB, CLASS_VLAN, CLASS_IFB, CLASS_OTHER };
+/*
+ * CLASS_VLAN: a VLAN link of ours on a VNIC's parent, for all VNICs of one VID there. CLASS_FOREIGN: caps and
+ * flows of a link that others made, which is the node's parent; the node's link is an ifb of ours for what
+ * that one sends.
+ */
+enum link_class { CLASS_VNIC, CLASS_ETHERSTUB, CLASS_VLAN, CLASS_FOREIGN, CLASS_IFB, CLASS_OTHER };
 const char *link_class_str(enum link_class class);
+
+/* Has it caps and flows, and so an ifb and an entry at its parent's hook? */
+static inline bool class_shaped(enum link_class class)
+{
+	return class == CLASS_VNIC || class == CLASS_FOREIGN;
+}
 
 /* A link in a zone. zone "" is the daemon's own namespace. ifindex 0: not there, or not known yet. */
 struct port {
@@ -70,6 +80,13 @@ struct prog {
 	enum hook_mode tx;   /* PASS: only resets skb->priority; DROP: blocked */
 	uint64_t group_rate; /* bits per second: the RX cap group frames are policed against */
 	bool clsact;         /* how they are attached when they are: no matter afterwards */
+
+	/* CLASS_FOREIGN: they are on the parent, and let frames of other MACs alone. */
+	bool theirs;
+	bool all; /* each frame that it sends goes through the link of ours; else those that have a class */
+	bool out; /* the filter that takes them there is on the parent's egress */
+	int out_index; /* the number of that link, for whoever carries an operation out; not compared */
+	struct mac own;
 };
 
 /* Programs that classify, with rules, actions and classes; STALE: the programs are there, the others not as
@@ -118,8 +135,9 @@ struct node {
 	bool steer;     /* the parent's hook sends this MAC's unicast frames to the ifb */
 };
 
-/* The name of node n's ifb. */
+/* The name of node n's ifb, and of the link of a CLASS_FOREIGN node. */
 void node_ifb_name(uint32_t n, char name[IFNAMSIZ]);
+void node_out_name(uint32_t n, char name[IFNAMSIZ]);
 /* Its link's name until it has its own, where the kernel cannot make it under that; none that a user may
  * give. */
 void node_interim_name(uint32_t n, char name[IFNAMSIZ]);
@@ -139,6 +157,7 @@ struct codel {
 struct codel codel_for(const struct shape *s, uint32_t mtu);
 bool shape_equal(const struct shape *a, const struct shape *b);
 bool tree_equal(const struct tree *a, const struct tree *b);
+bool prog_equal(const struct prog *a, const struct prog *b);
 /* True when every wanted thing is as seen; ifindexes are not compared. */
 bool node_equal(const struct node *a, const struct node *b);
 /* What the first difference is about ("mtu", "tx tree", ...), for messages; "nothing" when they are equal. */

@@ -126,7 +126,9 @@ static const char *article(const char *word)
 /* Which links can have it. */
 static const char *owners(const struct prop_row *row)
 {
-	return row->classes & (1u << CLASS_ETHERSTUB) ? "a VNIC or an etherstub" : "a VNIC";
+	return row->classes & (1u << CLASS_ETHERSTUB) ? "a VNIC or an etherstub"
+	       : row->classes & (1u << CLASS_FOREIGN) ? "a VNIC or a physical link"
+						      : "a VNIC";
 }
 
 int prop_find(const char *link, enum link_class class, const char *class_word, const char *name, bool write,

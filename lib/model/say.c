@@ -135,6 +135,10 @@ static void say_add(const struct op *op, const struct say *how, FILE *out)
 		fprintf(out, " numtxqueues 1 group %u type ifb\n", GROUP_LIVE);
 		return;
 	}
+	if (op->to.class == CLASS_FOREIGN) {
+		fprintf(out, " numtxqueues 1 mtu %u group %u type ifb\n", op->to.mtu, GROUP_LIVE);
+		return;
+	}
 	if (op->to.parent.name[0])
 		fprintf(out, " link %s", WORD(op->to.parent.name));
 	if (strcmp(kind, "bridge") != 0 && strcmp(kind, "vlan") != 0)
@@ -243,21 +247,52 @@ static void say_move(const struct op *op, const struct say *how, FILE *out)
 static const char *const mode_words[] = {
 	[HOOK_PASS] = "pass", [HOOK_POLICE] = "police", [HOOK_DROP] = "drop"};
 
+static const char *hooked(const struct node *n)
+{
+	return n->class == CLASS_FOREIGN ? n->parent.name : n->port.name;
+}
+
+/* The filter behind the hooks of a link that is not ours; the class that a frame has is the program's word.
+ */
+static void say_out(const struct node *was, const struct node *is, FILE *out)
+{
+	static const char where[] = "egress protocol all prio 65535 handle 1 bpf";
+
+	if (is->prog.out && !was->prog.out)
+		fprintf(out,
+			"tc filter replace dev %s %s bytecode '1,6 0 0 4294967295' skip_hw action mirred "
+			"egress "
+			"redirect dev %s\n",
+			WORD(is->parent.name), where, WORD(is->port.name));
+	else if (!is->prog.out && was->prog.out)
+		fprintf(out, "tc filter del dev %s %s\n", WORD(was->parent.name), where);
+}
+
 static void say_prog(const struct op *op, const struct say *how, FILE *out)
 {
 	const struct prog *p = &op->to.prog;
+	char mac[18];
 
 	(void)how;
-	fprintf(out, "# bpf: hooks of %s: rx %s", WORD(op->to.port.name), mode_words[p->rx]);
+	fprintf(out, "# bpf: hooks of %s%s: rx %s", WORD(hooked(&op->to)),
+		p->theirs ? ", in its clsact qdisc" : "", mode_words[p->rx]);
 	if (p->rx == HOOK_POLICE)
 		fprintf(out, " (broadcast and multicast within %" PRIu64 "bit)", p->group_rate);
-	fprintf(out, ", tx %s\n", mode_words[p->tx]);
+	fprintf(out, ", tx %s", mode_words[p->tx]);
+	if (p->theirs)
+		fprintf(out, ", of %s%s", mac_str(p->own, mac),
+			p->all ? ", all of it to the filter behind" : "");
+	fputc('\n', out);
+	say_out(&op->from, &op->to, out);
 }
 
 static void say_prog_del(const struct op *op, const struct say *how, FILE *out)
 {
+	static const struct node none;
+
 	(void)how;
-	fprintf(out, "# bpf: no hooks on %s\n", WORD(op->from.port.name));
+	say_out(&op->from, &none, out);
+	fprintf(out, "# bpf: no hooks on %s\n", WORD(hooked(&op->from)));
 }
 
 static void say_steer(const struct op *op, const struct say *how, FILE *out)
@@ -521,7 +556,7 @@ static void say_bands(const struct op *op, const struct say *how, FILE *out)
 static void say_flows_add(const struct op *op, const struct say *how, FILE *out)
 {
 	(void)how;
-	fprintf(out, "# bpf: hooks of %s%s%s tell its flows apart\n", WORD(op->to.port.name),
+	fprintf(out, "# bpf: hooks of %s%s%s tell its flows apart\n", WORD(hooked(&op->to)),
 		op->to.ifb ? " and " : "", op->to.ifb ? WORD(op->to.ifb_port.name) : "");
 }
 
@@ -550,7 +585,7 @@ static void say_flows(const struct op *op, const struct say *how, FILE *out)
 
 	for (size_t i = 0; set && i < set->classes_count; i++)
 		say_flow_class(&op->to, &set->classes[i], how, out);
-	fprintf(out, "# bpf: flows of %s: %zu, by %zu rules\n", WORD(op->to.port.name),
+	fprintf(out, "# bpf: flows of %s: %zu, by %zu rules\n", WORD(hooked(&op->to)),
 		set ? set->acts_count : 0, set ? set->entries_count : 0);
 }
 
@@ -558,7 +593,7 @@ static void say_flows_del(const struct op *op, const struct say *how, FILE *out)
 {
 	(void)how;
 	fprintf(out, "# bpf: hooks of %s do not tell flows apart, and the flows' classes go\n",
-		WORD(op->from.port.name));
+		WORD(hooked(&op->from)));
 }
 
 static void (*const texts[])(const struct op *op, const struct say *how, FILE *out) = {

@@ -132,7 +132,7 @@ indexes() {
 	local zone
 
 	while read -r zone; do
-		in_ns "$zone" ip -o link show | sed -nE "s/^([0-9]+): ([^:@]+).*/$zone \\2 \\1/; / vi[0-9]+ /!p"
+		in_ns "$zone" ip -o link show | sed -nE "s/^([0-9]+): ([^:@]+).*/$zone \\2 \\1/; / v[io][0-9]+ /!p"
 	done <"$VT_DIR/zones"
 }
 
@@ -141,12 +141,12 @@ told() {
 	adm show-vnic -o link,over,mactype,macvalue,bandwidth,mtu,zone,state
 	adm show-etherstub
 	flow show-flow -p -o flow,link,attributes,rank,bandwidth,priority,state
-	adm show-link -a -o link,class,mtu,over | sed -E 's/^vi[0-9]+ +/viN /; s/ +/ /g'
+	adm show-link -a -o link,class,mtu,over | sed -E 's/^(v[io])[0-9]+ +/\1N /; s/ +/ /g'
 	sqlite3 -readonly "$VT_DIR/state/state.db" 'SELECT "intent", * FROM intent; SELECT "prop", name, key, value
 		FROM prop JOIN link USING (n); SELECT "row", class, name FROM link;
 		SELECT "flow", link.name, flow.name, text, flow.boot <> "" FROM flow JOIN link USING (n);
 		SELECT "flowprop", name, key, value FROM flowprop JOIN flow USING (id);
-		SELECT "arp", ignore, announce FROM arp ORDER BY 1, 2, 3'
+		SELECT "arp", ignore, announce FROM arp ORDER BY 1, 2, 3' | sed -E 's/\|vo[0-9]+/|voN/'
 }
 
 # Everything. Numbers that a re-made object has anew are left out; ifindexes of VNICs too, with "remade".
@@ -162,9 +162,9 @@ dump() {
 			s/ (state|qdisc|promiscuity|allmulti|usedbcqueuelen|link-netns|link-netnsid) [^ ]+//g }
 		/: addr/ { s/@[^ ]*//; s/ (UP|UNKNOWN|DOWN|LOWERLAYERDOWN) / / }
 		s/ pref medium//; s/ linkdown//; s,/proc/sys/net/ipv[46]/conf/,,; s/(lookup|table) 19[0-9]{8}/\1 T/; s/(rule6? )2[0-9]{4}:/\1P:/; s/direct_packets_stat [0-9]*//
-		/ class fq_codel /d
+		/ class (fq_codel|tbf) /d
 		/ filter / { s/ id [0-9]+//; s/:\[[0-9]+\]//; s/(flower chain 0 handle) 0x[0-9a-f]+/\1 N/ }
-		s/\bvi[0-9]+/viN/g; s/(vnicd:[-0-9a-f]+):[0-9]+/\1:N/; s/vnic-[0-9]+/vnic-N/; s/(link viN) [0-9]+ (.*ether) [^ ]+/\1 \2/
+		s/\bvi[0-9]+/viN/g; s/\bvo[0-9]+/voN/g; s/\tindex [0-9]+ ref/\tindex N ref/; s/(vnicd:[-0-9a-f]+):[0-9]+/\1:N/; s/vnic-[0-9]+/vnic-N/; s/(link v[io]N) [0-9]+ (.*ether) [^ ]+/\1 \2/
 		s/7fd0:[1-9a-f][0-9a-f]{1,2}\b/7fd0:F/g; s/\b[89a-f][0-9a-f]{3}:/AUTO:/g
 		s/ bridge .* addrgenmode/ bridge addrgenmode/; s/ +/ /g' | if [[ ${1:-} == remade ]]; then remade; else cat; fi | sort
 }

@@ -81,7 +81,7 @@ verbs() { adm help | sed -n 's/^  \([a-z][a-z-]*\).*/\1/p'; }
 	offers 'delete-vnic --dry-run --' --help
 	offers 'create-vnic ' -l
 	offers 'create-vnic -l eth0 '
-	offers 'set-linkprop ' -p vnic1 vnic2 stub0
+	offers 'set-linkprop ' -p lo eth0 vnic1 vnic2 stub0
 }
 
 @test "fields after -o of every show command are those it prints, and not what is there already" {

@@ -94,7 +94,7 @@ refused_alike() {
 	refused_alike rename-link vnic1 vnic2
 	refused_alike rename-link vnic1 vnic1
 	refused_alike rename-link eth0 vnic9
-	refused_alike set-linkprop -p maxbw=1G eth0
+	refused_alike set-linkprop -p maxbw=1G lo
 	refused_alike set-linkprop -p nosuch=1 vnic1
 	refused_alike set-linkprop -p maxbw=10M vnic2
 	refused_alike set-linkprop -p "isolate=on,zone=${VT}z1" vnic1

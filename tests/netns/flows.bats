@@ -58,8 +58,8 @@ ifb() { in_ns h ip -j link show type ifb | jq -r '.[].ifname' | head -1; }
 	flow create-flow -l vnic1 transport=tcp,local_port=443 https1
 	no 1 'https1: a flow of that name exists, on vnic1' create-flow -l vnic1 transport=tcp,local_port=80 https1
 	no 1 'other: https1 on vnic1 has the same attributes' create-flow -l vnic1 local_port=443,transport=tcp other
-	no 1 'vnic9: no such VNIC: did you mean vnic1?' create-flow -l vnic9 transport=tcp other
-	no 1 "eth0: flows are possible on vnicd's VNICs only, and it is not one of them" create-flow -l eth0 transport=tcp other
+	no 1 'vnic9: no such link: did you mean vnic1?' create-flow -l vnic9 transport=tcp other
+	no 1 "lo: the loopback link has no caps and no flows: see 'vnicadm show-phys'" create-flow -l lo transport=tcp other
 	no 1 'https2: no such flow: did you mean https1?' delete-flow https2
 	no 1 'https1: no such property maxbv: did you mean maxbw?' set-flowprop -p maxbv=1M https1
 	is 'https1' "$(flow show-flow -p -o flow)"

@@ -66,8 +66,10 @@ teardown() { delete_all; }
 		is eth0 "$(adm show-link -j "$name" | jq -r '.[].link')"
 		is eth0 "$(adm show-phys -j "$name" | jq -r '.[].link')"
 		is eth0 "$(adm show-link -s -j "$name" | jq -r '.link')"
-		is eth0 "$(adm show-linkprop -j "$name" | jq -r '.[].link')"
-		refused 1 "eth0: maxbw cannot be set on a veth link: only on a VNIC" set-linkprop -p maxbw=1M "$name"
+		is eth0 "$(adm show-linkprop -j "$name" | jq -r ".[].link" | sort -u)"
+		good set-linkprop -p maxbw=1M "$name"
+		is 1M "$(prop eth0 maxbw value)"
+		good reset-linkprop -p maxbw "$name"
 	done
 	in_ns h ip link property del dev eth0 altname enp3s0f0np0 altname "$alt"
 	in_ns h ip link property add dev vnic1 altname web-front-end-0

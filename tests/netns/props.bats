@@ -107,12 +107,13 @@ rates() {
 @test "a property that the class has not, that is read-only, that does not exist" {
 	made create-vnic -l eth0 vnic1
 	good create-etherstub stub0
-	refused 1 "eth0: maxbw cannot be set on a veth link: only on a VNIC" set-linkprop -p maxbw=1M eth0
+	refused 1 "eth0: isolate cannot be set on a veth link: only on a VNIC" set-linkprop -p isolate=on eth0
 	refused 1 "eth0: zone cannot be set on a veth link: only on a VNIC" set-linkprop -p zone=x eth0
 	refused 1 "eth0: mtu is read-only on a veth link: see ip-link(8)" set-linkprop -p mtu=1400 eth0
-	refused 1 "eth0: maxbw cannot be set on a veth link: only on a VNIC" reset-linkprop -p maxbw eth0
-	refused 1 "eth0: maxbw cannot be set on a veth link: only on a VNIC" show-linkprop -p maxbw eth0
-	refused 1 "stub0: maxbw cannot be set on an etherstub link: only on a VNIC" set-linkprop -p maxbw=1M stub0
+	refused 1 "eth0: zone cannot be set on a veth link: only on a VNIC" reset-linkprop -p zone eth0
+	refused 1 "eth0: zone cannot be set on a veth link: only on a VNIC" show-linkprop -p zone eth0
+	refused 1 "lo: maxbw cannot be set on a loopback link: only on a VNIC or a physical link" show-linkprop -p maxbw lo
+	refused 1 "stub0: maxbw cannot be set on an etherstub link: only on a VNIC or a physical link" set-linkprop -p maxbw=1M stub0
 	refused 1 "stub1: zone cannot be set on an etherstub link: only on a VNIC" create-etherstub -p zone=x stub1
 	refused 1 "vnic1: no such property cpus: there are maxbw, maxbw-rx, maxbw-tx, mtu, zone, isolate" set-linkprop -p cpus=1,2 vnic1
 	refused 1 "vnic1: no such property maxbv: did you mean maxbw?" set-linkprop -p maxbv=1M vnic1
@@ -127,6 +128,9 @@ rates() {
 	is "$(
 		cat <<-'END'
 			lo mtu r- 65536 65536 -- 65536
+			eth0 maxbw rw -- -- -- 64K-400G,1%-100%,none,blocked
+			eth0 maxbw-rx rw -- -- -- 64K-400G,1%-100%,none,blocked
+			eth0 maxbw-tx rw -- -- -- 64K-400G,1%-100%,none,blocked
 			eth0 mtu r- 1500 1500 -- 1500
 			vnic1 maxbw rw 25% 2.5G -- 64K-400G,1%-100%,none,blocked
 			vnic1 maxbw-rx rw -- 2.5G -- 64K-400G,1%-100%,none,blocked
@@ -138,7 +142,7 @@ rates() {
 		END
 	)" "$(sed 1d <<<"$output" | tr -s ' ')"
 	good show-linkprop -p maxbw
-	is 'vnic1 maxbw' "$(sed 1d <<<"$output" | awk '{ print $1, $2 }')"
+	is $'eth0 maxbw\nvnic1 maxbw' "$(sed 1d <<<"$output" | awk '{ print $1, $2 }')"
 	refused 1 "no such property colour: there are maxbw, maxbw-rx, maxbw-tx, mtu, zone, isolate" show-linkprop -p colour
 	refused 1 "vnic1: no such property colour: there are maxbw, maxbw-rx, maxbw-tx, mtu, zone, isolate" show-linkprop -p colour vnic1
 	good show-linkprop -p maxbw-tx,mtu vnic1

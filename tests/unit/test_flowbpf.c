@@ -619,7 +619,7 @@ static void tree(const char *dev)
 	sh("tc qdisc add dev %s root handle 7fd0: htb default 1", dev);
 	for (unsigned i = 1; i < 4; i++)
 		sh("tc class add dev %s parent 7fd0: classid 7fd0:%x htb rate 1gbit quantum 1514", dev, i);
-	ck_ok(bpf_pick_add(b, index_of(dev), &e));
+	ck_ok(bpf_pick_add(b, index_of(dev), false, &e));
 }
 
 static void in_class(const char *dev, unsigned class, unsigned packets)
@@ -635,7 +635,7 @@ START_TEST(a_frame_gets_its_class)
 	uint8_t f[UDP_BYTES];
 	bool there;
 
-	ck_ok(bpf_pick_observe(b, site.ifindex, &there, &e));
+	ck_ok(bpf_pick_observe(b, site.ifindex, false, &there, &e));
 	ck_assert(!there);
 	tree("v1");
 	ck_ok(bpf_flows_add(b, &site, &e));
@@ -651,15 +651,15 @@ START_TEST(a_frame_gets_its_class)
 	ck_assert_uint_eq(counted(0).packets[FLOW_OUT], 13);
 	acts = 0;
 	reopen();
-	ck_ok(bpf_pick_observe(b, site.ifindex, &there, &e));
+	ck_ok(bpf_pick_observe(b, site.ifindex, false, &there, &e));
 	ck_assert(there);
-	ck_ok(bpf_pick_add(b, site.ifindex, &e));
+	ck_ok(bpf_pick_add(b, site.ifindex, false, &e));
 	ck_assert_uint_eq(acts, 0);
 	ck_ok(bpf_pick_del(b, site.ifindex, &e));
 	ck_ok(bpf_pick_del(b, site.ifindex, &e));
-	ck_ok(bpf_pick_observe(b, site.ifindex, &there, &e));
+	ck_ok(bpf_pick_observe(b, site.ifindex, false, &there, &e));
 	ck_assert(!there);
-	ck_assert_int_lt(bpf_pick_add(b, index_of("v2"), &e), 0);
+	ck_assert_int_lt(bpf_pick_add(b, index_of("v2"), false, &e), 0);
 }
 END_TEST
 

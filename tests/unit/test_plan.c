@@ -4,6 +4,7 @@
  * a failure at every single step.
  */
 #include "lib/kern/kern.h"
+#include "lib/model/flowset.h"
 #include "vnicd/apply.h"
 #include "vnicd/plan.h"
 
@@ -341,6 +342,108 @@ START_TEST(the_queue_is_ready_for_the_larger_frame)
 }
 END_TEST
 
+/* A link that others made: nothing; only counted; capped one way, the other, both ways; blocked both ways. */
+static const struct {
+	bool there;
+	uint64_t rx, tx; /* as above */
+} foreign_looks[] = {{.there = false},
+		     {.there = true},
+		     {.there = true, .tx = 50000000},
+		     {.there = true, .rx = 1000000000},
+		     {.there = true, .rx = 64000, .tx = 5000000000},
+		     {.there = true, .rx = 1, .tx = 1}};
+#define FOREIGN_LOOKS (sizeof(foreign_looks) / sizeof(*foreign_looks))
+
+static struct node foreign_node(int i)
+{
+	static const struct flow_set no_flows;
+	uint64_t rx = foreign_looks[i].rx, tx = foreign_looks[i].tx;
+	struct node n = {.n = 3, .class = CLASS_FOREIGN, .mac = {{2, 0, 0x5e, 1, 2, 3}}};
+
+	snprintf(n.kind, sizeof(n.kind), "ifb");
+	snprintf(n.parent.name, sizeof(n.parent.name), "eth0");
+	n.parent.ifindex = PARENT;
+	node_out_name(3, n.port.name);
+	node_ifb_name(3, n.ifb_port.name);
+	n.flow_set = &no_flows;
+	if (!foreign_looks[i].there)
+		return n;
+	n.link = n.marked = n.quiet = n.up = true;
+	n.mtu = 1500;
+	n.flows = FLOWS_ON;
+	tree_of_rate(&n.tx, tx, n.mtu);
+	tree_of_rate(&n.rx, rx, n.mtu);
+	n.ifb = n.ifb_marked = n.ifb_quiet = n.ifb_up = n.steer = n.rx.root;
+	n.prog = (struct prog){.present = true,
+			       .rx = rx == 1 ? HOOK_DROP
+				     : rx    ? HOOK_POLICE
+					     : HOOK_PASS,
+			       .tx = tx == 1 ? HOOK_DROP : HOOK_PASS,
+			       .group_rate = rx > 1 ? rx : 0,
+			       .theirs = true,
+			       .all = n.tx.root,
+			       .out = n.tx.root,
+			       .own = n.mac};
+	return n;
+}
+
+/* Frames are led to our link from then on only when it is up, has its tree, and the programs say which they
+ * are.
+ */
+static void assert_led_well(const struct op *op)
+{
+	const struct node *n = &op->to;
+
+	if (!n->prog.present || !n->prog.out)
+		return;
+	ck_assert(n->link && n->up && n->tx.root && n->tx.cap);
+	if (!op->from.prog.present || !op->from.prog.out)
+		ck_assert_int_eq(n->flows, FLOWS_ON);
+}
+
+/* What the in-memory kernel cannot tell from flows that lost their classes is set once more, and that is all.
+ */
+static void assert_settled(struct kernel *k, const struct node *want)
+{
+	struct node now = seen(k, want);
+	struct op_list ops = {0};
+
+	ck_assert_int_eq(plan_node(want, &now, &ops), 0);
+	ck_assert_uint_le(ops.count, 1);
+	if (ops.count)
+		ck_assert_int_eq(ops.ops[0].kind, OP_FLOWS_SET);
+	ck_assert_int_eq(apply_ops(k, &ops, NULL), 0);
+	op_list_free(&ops);
+	now = seen(k, want);
+	ck_assert_str_eq(node_differs(want, &now), "nothing");
+}
+
+START_TEST(a_link_of_others_is_never_led_astray)
+{
+	struct node have = foreign_node(_i / (int)FOREIGN_LOOKS),
+		    want = foreign_node(_i % (int)FOREIGN_LOOKS);
+	struct node nothing = foreign_node(0);
+	struct op_list ops = {0};
+	struct kernel *k;
+
+	ck_assert_int_eq(kern_fake_new(&k), 0);
+	ck_assert_int_eq(plan_node(&have, &nothing, &ops), 0);
+	ck_assert_int_eq(apply_ops(k, &ops, NULL), 0);
+	op_list_free(&ops);
+	ck_assert_int_eq(plan_node(&want, &have, &ops), 0);
+	for (size_t i = 0; i < ops.count; i++) {
+		assert_led_well(&ops.ops[i]);
+		/* Nobody silences a link that is not ours, but who asks for it. */
+		if (ops.ops[i].kind == OP_PROG_SET && want.prog.tx != HOOK_DROP && have.prog.tx != HOOK_DROP)
+			ck_assert_int_ne(ops.ops[i].to.prog.tx, HOOK_DROP);
+	}
+	ck_assert_int_eq(apply_ops(k, &ops, NULL), 0);
+	op_list_free(&ops);
+	assert_settled(k, &want);
+	kern_free(k);
+}
+END_TEST
+
 START_TEST(every_op_has_its_name_and_inverse)
 {
 	static const enum op_kind one_way[] = {OP_LINK_MARK, OP_LINK_SWEEP, OP_DRAIN, OP_FLOWS_SET};
@@ -399,6 +502,7 @@ static Suite *suite(void)
 
 	tcase_add_loop_test(t, from_every_look_to_every_other, 0, LOOKS * LOOKS);
 	tcase_add_loop_test(t, a_failure_at_every_step_changes_nothing, 0, LOOKS * LOOKS);
+	tcase_add_loop_test(t, a_link_of_others_is_never_led_astray, 0, FOREIGN_LOOKS * FOREIGN_LOOKS);
 	tcase_add_loop_test(t, every_op_has_its_name_and_inverse, 0, OP_COUNT);
 	tcase_add_loop_test(t, many_deletions_are_one, 0, 5);
 	tcase_add_test(t, a_failed_sweep_leaves_everything);

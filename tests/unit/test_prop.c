@@ -33,9 +33,12 @@ START_TEST(a_property_is_refused_where_it_does_not_belong)
 		const char *word, *prop, *text;
 		int r;
 	} rows[] = {
-		{CLASS_OTHER, "phys", "maxbw", "maxbw cannot be set on a phys link: only on a VNIC",
-		 -EOPNOTSUPP},
+		{CLASS_OTHER, "ifb", "maxbw",
+		 "maxbw cannot be set on an ifb link: only on a VNIC or a physical link", -EOPNOTSUPP},
 		{CLASS_OTHER, "phys", "mtu", "mtu is read-only on a phys link: see ip-link(8)", -EROFS},
+		{CLASS_FOREIGN, "phys", "mtu", "mtu is read-only on a phys link: see ip-link(8)", -EROFS},
+		{CLASS_FOREIGN, "phys", "zone", "zone cannot be set on a phys link: only on a VNIC",
+		 -EOPNOTSUPP},
 		{CLASS_ETHERSTUB, "etherstub", "zone",
 		 "zone cannot be set on an etherstub link: only on a VNIC", -EOPNOTSUPP},
 		{CLASS_VNIC, "vnic", "maxbv", "no such property maxbv: did you mean maxbw?", -ENOENT},

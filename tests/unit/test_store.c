@@ -595,7 +595,7 @@ static const struct {
 	const char *text;
 } strange[] = {
 	{"PRAGMA user_version = 99", -EPROTO,
-	 "schema version 99, this vnicd knows versions up to 6: install the newer vnicd again"},
+	 "schema version 99, this vnicd knows versions up to 7: install the newer vnicd again"},
 	{"PRAGMA application_id = 7", -EINVAL,
 	 "not a file of vnicd: move it away, or give another --state-dir"},
 	{"DROP TABLE prop", -EIO, "no such table: prop"},
