@@ -110,7 +110,9 @@ flooded() {
 	grep -q '60Mbit' "$VT_DIR/monitor.z1"
 	! grep -hi 'deleted' "$VT_DIR/monitor.z1" "$VT_DIR/monitor.h" || complain "something was deleted"
 	for i in in out; do
-		is '0 0 0' "$(for now in lost reordered duplicates; do tool_value "$VT_DIR/seq.$i" $now; done | xargs)" "$i: lost, reordered, duplicates"
+		is '0 0' "$(for now in lost duplicates; do tool_value "$VT_DIR/seq.$i" $now; done | xargs)" "$i: lost, duplicates"
+		# A sender that changes its CPU in the midst may pass what waits on the old one: in the wire's own queues.
+		(($(tool_value "$VT_DIR/seq.$i" reordered) * 100 < $(tool_value "$VT_DIR/seq.$i" received))) || complain "$i:" "$(cat "$VT_DIR/seq.$i")"
 	done
 	is "$(tool_value "$VT_DIR/seq.in" received) $(tool_value "$VT_DIR/seq.out" received)" \
 		"$(count seq ipackets) $(count seq opackets)"
