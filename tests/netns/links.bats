@@ -118,9 +118,12 @@ rows_of() { adm "$1" -j | jq "[.[] | select(.link == \"$2\")] | length"; }
 	until_is 'others gave it another name: ?' vnic vnic1 why
 	vt_rename z1 $'\xff' '$(>HERE)'
 	made set-linkprop -p maxbw=20M vnic1 --dry-run
+	# Or it would put right what is typed here.
+	vt_daemon_stop
 	(cd "$BATS_TEST_TMPDIR" && in_ns h sh <<<"$output")
 	[[ ! -e $BATS_TEST_TMPDIR/HERE ]]
 	matches 'rate 20Mbit ' "$(in_ns z1 tc class show dev '$(>HERE)')"
+	vt_daemon
 }
 
 @test "MAC: auto and random have our prefix and differ, -r gives another prefix" {
