@@ -130,7 +130,7 @@ is() { [[ $1 == "$2" ]] || complain "is: $1" "should be: $2"; }
 @test "a state.db of the version before" {
 	adm create-vnic -l eth0 -p maxbw=10M vnic1 2>/dev/null
 	stop TERM
-	sqlite3 "$VT_DIR/state/state.db" 'ALTER TABLE link DROP COLUMN boot; ALTER TABLE link DROP COLUMN vid; DROP TABLE arp; DROP TABLE place; DROP TABLE flowcounter; DROP TABLE flowprop; DROP TABLE flow; PRAGMA user_version = 1'
+	sqlite3 "$VT_DIR/state/state.db" 'ALTER TABLE link DROP COLUMN boot; ALTER TABLE link DROP COLUMN vid; ALTER TABLE link DROP COLUMN theirs; DROP TABLE arp; DROP TABLE place; DROP TABLE flowcounter; DROP TABLE flowprop; DROP TABLE flow; PRAGMA user_version = 1'
 	start_faulty
 	is "$(vnics -o link,bandwidth)" 'vnic1 max=10M'
 	grep -q 'adopted 1 links with 0 modifying acts' "$VT_DIR/log"
