@@ -283,8 +283,7 @@ static void remove_leftover(struct adopt *a, enum op_kind kind, enum op_on on, c
 /* A VNIC's programs may be there in part only, which is seen as nothing there: its caps and flows tell. */
 static bool has_programs(const struct vlink *v)
 {
-	return v->flows || v->s.class == CLASS_FOREIGN || prop_cap(&v->props, false).kind != BW_NONE ||
-	       prop_cap(&v->props, true).kind != BW_NONE;
+	return v->flows || v->s.class == CLASS_FOREIGN || prop_capped(&v->props);
 }
 
 static void sweep_programs(struct adopt *a, struct node *o)

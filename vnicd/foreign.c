@@ -98,14 +98,9 @@ struct vlink *foreign_or_own(const struct daemon *d, const char *name)
 	return v ? v : foreign_find(d, name);
 }
 
-static bool has_caps(const struct props *p)
-{
-	return prop_cap(p, false).kind != BW_NONE || prop_cap(p, true).kind != BW_NONE;
-}
-
 bool foreign_idle(const struct vlink *v)
 {
-	return v->s.class == CLASS_FOREIGN && !v->flows && !has_caps(&v->props) && !has_caps(&v->kept);
+	return v->s.class == CLASS_FOREIGN && !v->flows && !prop_capped(&v->props) && !prop_capped(&v->kept);
 }
 
 int foreign_new(struct daemon *d, const struct slink *s, struct vlink **ret, struct err *e)

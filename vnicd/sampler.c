@@ -92,7 +92,7 @@ void sampler_collect(struct daemon *d, struct vlink *v)
 	if (!theirs && d->kernel->ops->stats(d->kernel, zone, l.ifindex, &stats, NULL) == 0)
 		step_links(v, &stats);
 	drops_key(d, v, l.ifindex, &key);
-	if (prop_cap(&v->props, false).kind == BW_NONE && prop_cap(&v->props, true).kind == BW_NONE)
+	if (!prop_capped(&v->props))
 		return;
 	if (d->kernel->ops->drops(d->kernel, &key, &drops, NULL) == 0)
 		step_drops(v, &drops);

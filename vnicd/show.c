@@ -340,7 +340,7 @@ static void set_caps(struct daemon *d, json_t *o, const struct vlink *v)
 /* What holds the cap: nothing without one; in a zone its user can take the TX side away. */
 static const char *enforcer(const struct vlink *v)
 {
-	if (prop_cap(&v->props, false).kind == BW_NONE && prop_cap(&v->props, true).kind == BW_NONE)
+	if (!prop_capped(&v->props))
 		return "";
 	return vlink_zone(v)[0] ? "vnic (tenant can remove)" : "vnic";
 }

@@ -219,3 +219,8 @@ const char *prop_bandwidth(const struct props *p, char *buf, size_t size)
 	}
 	return buf;
 }
+
+bool prop_capped(const struct props *p)
+{
+	return prop_cap(p, false).kind != BW_NONE || prop_cap(p, true).kind != BW_NONE;
+}

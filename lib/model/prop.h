@@ -69,6 +69,8 @@ void prop_reset(struct props *p, enum prop_id id);
 
 /* The caps a link asks for, by direction: rx or tx if set, else maxbw. BW_NONE when nothing is. */
 struct bw prop_cap(const struct props *p, bool tx);
+/* Is there a cap in either direction? */
+bool prop_capped(const struct props *p);
 uint32_t prop_mtu(const struct props *p);     /* 0 = unset */
 bool prop_isolate(const struct props *p);     /* false = unset */
 const char *prop_zone(const struct props *p); /* "" = unset */

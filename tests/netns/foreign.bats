@@ -168,10 +168,10 @@ beside() {
 	[ "$(goodput "$VT_DIR/free" | cut -d. -f1)" -gt 100000000 ]
 }
 
-@test "in whatever order caps of the link and of a VNIC come and go, nothing stays" {
-	local before order step
+# every_order BEFORE: caps of the link and of a VNIC come and go, and all is as before
+every_order() {
+	local order step
 
-	before=$(dump remade)
 	for order in "link vnic -link -vnic" "link vnic -vnic -link" "vnic link -link -vnic" "vnic link -vnic -link"; do
 		for step in $order; do
 			case $step in
@@ -181,8 +181,15 @@ beside() {
 			-vnic) adm delete-vnic vnic1 ;;
 			esac
 		done
-		same "$order" "$before" "$(dump remade)"
+		same "$order" "$1" "$(dump remade)"
 	done
+}
+
+@test "in whatever order caps of the link and of a VNIC come and go, nothing stays" {
+	local before
+
+	before=$(dump remade)
+	every_order "$before"
 }
 
 flows_hold() {
@@ -452,23 +459,13 @@ overload() {
 
 # Stays the last one: the daemon starts anew, without tcx.
 @test "the same by clsact, in whatever order a VNIC's caps come and go" {
-	local before order step
+	local before
 
 	in_ns h tc qdisc del dev eth0 clsact 2>/dev/null || true
 	stop
 	VNICD=$FAULTY start VNICD_DISABLE=tcx
 	before=$(dump remade)
-	for order in "link vnic -link -vnic" "link vnic -vnic -link" "vnic link -link -vnic" "vnic link -vnic -link"; do
-		for step in $order; do
-			case $step in
-			link) adm set-linkprop -p maxbw=50M eth0 ;;
-			-link) adm reset-linkprop -p maxbw eth0 ;;
-			vnic) adm create-vnic -l eth0 -m 2:8:20:0:0:1 -p "zone=${VT}z1,maxbw=20M" vnic1 ;;
-			-vnic) adm delete-vnic vnic1 ;;
-			esac
-		done
-		same "$order" "$before" "$(dump remade)"
-	done
+	every_order "$before"
 	adm create-vnic -l eth0 -m 2:8:20:0:0:1 -p "zone=${VT}z1,maxbw=20M" vnic1
 	adm set-linkprop -p maxbw=50M eth0
 	before=$(dump)
