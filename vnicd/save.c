@@ -125,7 +125,12 @@ int save_rows(struct txn *t, struct err *e)
 	return r;
 }
 
-/* What was to go stays after all, and its flows, whose rows went with its own. */
+static int save_before(struct daemon *d, const struct change *c, struct err *e)
+{
+	return c->old ? save_link(d, c->old, false, e) : store_link_del(d->store, c->new->s.n, e);
+}
+
+/* Everything is as it was; of what was to go the flows' rows went with its own. */
 void save_rows_again(struct txn *t)
 {
 	struct err e = {0};
@@ -133,8 +138,7 @@ void save_rows_again(struct txn *t)
 	int r = store_begin(t->d->store, &e);
 
 	for (size_t i = 0; i < t->count && r == 0; i++)
-		if (!t->items[i].c.new)
-			r = save_link(t->d, t->items[i].c.old, false, &e);
+		r = save_before(t->d, &t->items[i].c, &e);
 	for (size_t i = 0; i < t->count && r == 0; i++)
 		if (!t->items[i].c.new)
 			r = flows_save(t->d, t->items[i].c.old, &e);

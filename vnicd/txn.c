@@ -221,7 +221,16 @@ static struct node expected(const struct item *it, const struct node *now)
 	return n;
 }
 
-/* Reads back what was touched: 0, or an error that names the first thing the kernel did not keep. */
+/* The ifb of a link that stays waits for the sweep at the transaction's end: the link is read back after that. */
+static bool waits_for_sweep(const struct item *it, const struct node *now)
+{
+	return it->c.new && now->ifb_doomed && !it->want.ifb;
+}
+
+/*
+ * Reads back what was touched, or leaves that for after the sweep: 0, or an error that names the first thing the
+ * kernel did not keep.
+ */
 static int item_check(struct txn *t, struct item *it, struct err *e)
 {
 	const struct vlink *v = txn_subject(&it->c);
@@ -233,6 +242,9 @@ static int item_check(struct txn *t, struct item *it, struct err *e)
 		return r;
 	it->ifindex = now.port.ifindex;
 	it->ifb = now.ifb_port.ifindex;
+	it->swept = !t->swept && waits_for_sweep(it, &now);
+	if (it->swept)
+		return 0;
 	want = expected(it, &now);
 	if (it->c.new ? node_equal(&want, &now)
 		      : !now.link && !now.ifb && !now.steer && (!now.prog.present || !now.prog.theirs))
@@ -338,13 +350,25 @@ void txn_undo(struct txn *t)
 	txn_restore(t);
 }
 
-/* Reads back those of the chunk that stay, or all those that were to go. */
-static int txn_check(struct txn *t, bool stay, struct err *e)
+/* Reads back those of the chunk that stay. */
+static int check_those_that_stay(struct txn *t, struct err *e)
 {
 	int r = 0;
 
-	for (size_t i = stay ? t->from : 0; i < t->to && r == 0; i++)
-		if (stay == (t->items[i].c.new != NULL))
+	for (size_t i = t->from; i < t->to && r == 0; i++)
+		if (t->items[i].c.new)
+			r = item_check(t, &t->items[i], e);
+	return r;
+}
+
+/* Reads back all that the sweep was for. */
+static int check_swept(struct txn *t, struct err *e)
+{
+	int r = 0;
+
+	t->swept = true;
+	for (size_t i = 0; i < t->to && r == 0; i++)
+		if (!t->items[i].c.new || t->items[i].swept)
 			r = item_check(t, &t->items[i], e);
 	return r;
 }
@@ -370,7 +394,7 @@ static int txn_apply(struct txn *t, struct err *e)
 	}
 	if (t->d->dry)
 		return 0;
-	r = check_at_once(t) ? txn_check(t, true, e) : 0;
+	r = check_at_once(t) ? check_those_that_stay(t, e) : 0;
 	/* Of what was new the number is known only now. */
 	if (r == 0)
 		r = isolate_remember(t->d, &t->ops, e);
@@ -449,7 +473,7 @@ static int check_all(struct txn *t, struct err *e)
 
 	observe_survey(t->d, t->count);
 	t->from = 0;
-	r = txn_check(t, true, e);
+	r = check_those_that_stay(t, e);
 	observe_survey_end(t->d);
 	if (r < 0)
 		txn_undo(t);
@@ -473,7 +497,7 @@ int txn_unmake(struct txn *t, struct err *e)
 	if (r < 0)
 		return r;
 	observe_survey(t->d, t->count);
-	r = txn_check(t, false, e);
+	r = check_swept(t, e);
 	observe_survey_end(t->d);
 	return r;
 }

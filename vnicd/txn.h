@@ -15,6 +15,7 @@ struct item {
 	struct node have, want;
 	bool zone_gone;
 	bool seen;        /* have is filled already */
+	bool swept;       /* it stays, but something of it goes with the sweep at the end */
 	int ifindex, ifb; /* of its links after all was done */
 };
 
@@ -26,6 +27,7 @@ struct txn {
 	struct item *items;
 	size_t count;
 	size_t from, to; /* the chunk under way */
+	bool swept;      /* last is done */
 	struct op_list ops;
 	struct op_list last; /* what cannot be taken back: after it is saved that it goes */
 	struct op_list rest; /* what is left over then */

@@ -233,6 +233,7 @@ static int see_ifb(struct look *l, struct err *e)
 	ret->ifb = true;
 	fill_port(&ret->ifb_port, &l->found.sys);
 	ret->ifb_marked = l->marked;
+	ret->ifb_doomed = l->found.sys.group == GROUP_DOOMED;
 	ret->ifb_quiet = l->found.quiet;
 	ret->ifb_up = l->found.sys.flags & IFF_UP;
 	rc = tree_observe(l->r, l->r->rt, ret->ifb_port.ifindex, ret->link ? ret->mtu : l->key->mtu,

@@ -367,10 +367,16 @@ static bool groupable(const struct op *op)
 	return op->kind == OP_LINK_DEL && !op_port(&op->from, op->on)->zone[0];
 }
 
-/* Hooks go after the links they are on: until then they drop. */
+/* What is left of a link that is gone. */
+static bool is_leftover(const struct op *op)
+{
+	return op->kind == OP_PROG_DEL && !op->from.link;
+}
+
+/* Hooks go after the links they are on: until then they drop. A link that stays may get others. */
 static bool after_sweep(const struct op *op)
 {
-	return op->kind == OP_PROG_DEL || op->kind == OP_HOOK_DEL;
+	return is_leftover(op) || op->kind == OP_HOOK_DEL;
 }
 
 static int insert_sweep(struct op_list *list)
@@ -423,11 +429,6 @@ static int push(struct op_list *list, const struct op *op)
 static bool is_final(const struct op *op)
 {
 	return op->kind == OP_LINK_SWEEP || (op->kind == OP_LINK_DEL && op->on == ON_LINK);
-}
-
-static bool is_leftover(const struct op *op)
-{
-	return op->kind == OP_PROG_DEL && !op->from.link;
 }
 
 static bool has_sweep(const struct op_list *list)

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
+# bats file_tags=untimed
 # shellcheck disable=SC2154 # bats sets output, stderr and status
 # vnicadm -b: many commands as one transaction, on the real kernel; an error anywhere, a failure or kill -9 at any step
 # changes nothing.
@@ -63,6 +64,47 @@ refused() {
 	printf 'delete-vnic a1\nset-linkprop -p maxbw=1M a1\n' >"$VT_DIR/file"
 	refused "vnicadm: $VT_DIR/file:2: a1: no such link: see 'vnicadm show-link'"
 	adm show-vnic a1
+}
+
+# Six VNICs, or twenty-two, with caps and flows; a third goes, a third is changed in one way, a third in another, all in one
+# batch; a fresh daemon finds nothing to do then: at_once COUNT ZONE CHANGE OTHER
+at_once() {
+	local i over=$VT_DIR/file
+
+	for ((i = 0; i < $1; i++)); do echo "create-vnic -l eth0 -p maxbw=${i}1M${2:+,zone=$2} a$i"; done >"$over"
+	adm -b "$over" 2>/dev/null
+	for ((i = 0; i < $1; i++)); do
+		echo "create-flow -l a$i transport=udp,remote_port=7000$([[ $((i % 2)) == 0 ]] || echo ' -p maxbw=1M') f$i"
+	done >"$over"
+	flow -b "$over"
+	for ((i = 0; i < $1; i++)); do
+		case $((i % 3)) in
+			0) echo "delete-vnic a$i" ;;
+			1) echo "set-linkprop -p $3 a$i" ;;
+			2) echo "set-linkprop -p $4 a$i" ;;
+		esac
+	done >"$over"
+	adm -b "$over" 2>/dev/null
+	stop KILL
+	start A=
+	grep -q "adopted $(($1 - $1 / 3 - ($1 % 3 > 0))) links with 0 modifying acts" <(tail -n 2 "$VT_DIR/log") ||
+		complain "$*" "$(tail -n 3 "$VT_DIR/log")"
+	for ((i = 0; i < $1; i++)); do ((i % 3 == 0)) || echo "delete-vnic a$i"; done | adm -b - 2>/dev/null
+	[[ $(ours) == '' ]] || complain "$*: left: $(ours)"
+}
+ours() { in_ns h ip -br link show | grep -E '^(vi[0-9]|a[0-9])' || true; }
+
+@test "batch: whatever is deleted and changed together, all of it is done" {
+	local count zone change changes=(maxbw=none maxbw=blocked maxbw=7M maxbw=none,mtu=1400)
+
+	vt_zone z1
+	vt_zone z2
+	changes+=("zone=${VT}z2" "maxbw=blocked,zone=${VT}z2" "maxbw=none,zone=${VT}z2")
+	for zone in '' "${VT}z1"; do
+		for change in "${changes[@]}"; do at_once 6 "$zone" "$change" "${changes[RANDOM % ${#changes[@]}]}"; done
+		at_once 22 "$zone" maxbw=none "maxbw=blocked,zone=${VT}z2"
+		at_once 22 "$zone" "zone=${VT}z2" maxbw=blocked
+	done
 }
 
 @test "batch: a stub goes with its VNICs, and not before them" {

@@ -302,6 +302,28 @@ START_TEST(many_deletions_are_one)
 }
 END_TEST
 
+/* Hooks of what goes are put off until it is gone; of a link that moves the new ones must not go in their place. */
+START_TEST(the_hooks_of_what_stays_are_not_put_off)
+{
+	struct node have = node_of(&looks[2]), want = node_of(&looks[3]);
+	struct op_list ops = {0};
+	size_t last = 0;
+	struct kernel *k;
+
+	have.n = want.n = 9;
+	ck_assert_int_eq(kern_fake_new(&k), 0);
+	ck_assert_int_eq(plan_node(&want, &have, &ops), 0);
+	plan_away(k, &looks[2], 2, &ops);
+	ck_assert_uint_lt(index_of(&ops, OP_PROG_DEL, ON_LINK), index_of(&ops, OP_PROG_ADD, ON_LINK));
+	for (size_t i = 0; i < ops.count; i++)
+		if (ops.ops[i].kind == OP_PROG_DEL && ops.ops[i].from.n == have.n)
+			last = i;
+	ck_assert_uint_lt(last, index_of(&ops, OP_PROG_ADD, ON_LINK));
+	op_list_free(&ops);
+	kern_free(k);
+}
+END_TEST
+
 START_TEST(a_failed_sweep_leaves_everything)
 {
 	struct op_list ops = {0};
@@ -505,6 +527,7 @@ static Suite *suite(void)
 	tcase_add_loop_test(t, a_link_of_others_is_never_led_astray, 0, FOREIGN_LOOKS * FOREIGN_LOOKS);
 	tcase_add_loop_test(t, every_op_has_its_name_and_inverse, 0, OP_COUNT);
 	tcase_add_loop_test(t, many_deletions_are_one, 0, 5);
+	tcase_add_test(t, the_hooks_of_what_stays_are_not_put_off);
 	tcase_add_test(t, a_failed_sweep_leaves_everything);
 	tcase_add_test(t, the_queue_is_ready_for_the_larger_frame);
 	tcase_add_test(t, caps_stand_before_the_link_is_up);
