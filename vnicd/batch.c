@@ -157,7 +157,6 @@ static int stage_vnic(struct batch *b, const json_t *params, struct err *e)
 		vlink_free(v);
 		return r;
 	}
-	change_note_place(b->d, v, b->notes, &b->places);
 	if (!parent->vnics)
 		change_note_driver(parent, b->notes);
 	if (b->all_names || !change_text(params, "name"))
@@ -414,6 +413,17 @@ static void drop_nothings(struct batch *b)
 	b->count = kept;
 }
 
+/* Where the new VNICs are once all is done: what comes after their creation may move or delete them. */
+static void note_places(struct batch *b)
+{
+	for (size_t i = 0; i < b->count; i++) {
+		const struct change *c = &b->items[i];
+
+		if (!c->old && c->new->s.class == CLASS_VNIC)
+			change_note_place(b->d, c->new, b->notes, &b->places);
+	}
+}
+
 static int run_batch(struct batch *b, const json_t *commands, struct err *e)
 {
 	bool dry = b->d->dry;
@@ -423,6 +433,8 @@ static int run_batch(struct batch *b, const json_t *commands, struct err *e)
 		return r;
 	r = stage_all(b, commands, e);
 	drop_nothings(b);
+	if (r == 0)
+		note_places(b);
 	if (r == 0 && b->count)
 		r = reconcile_batch(b->d, b->items, b->count, e);
 	else if (!dry)

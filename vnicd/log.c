@@ -5,6 +5,7 @@
 
 #include "vnicd/log.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -55,31 +56,34 @@ static bool to_journal(void)
 
 static void write_journal(int level, const char *link, const char *text)
 {
-	const char *colon = link ? ": " : "";
-
-	if (!link)
-		link = "";
 	/* The last field is left out without a link: NULL ends the list. */
-	sd_journal_send(levels[level].priority, "MESSAGE=%s%s%s", link, colon, text,
-			"SYSLOG_IDENTIFIER=vnicd", *link ? "VNIC=%s" : NULL, link, NULL);
+	sd_journal_send(levels[level].priority, "MESSAGE=%s", text, "SYSLOG_IDENTIFIER=vnicd",
+			link ? "VNIC=%s" : NULL, link, NULL);
 }
 
 /* One write, so that lines of several programs on one terminal stay whole. */
 static void write_stderr(int level, const char *link, const char *text)
 {
-	dprintf(STDERR_FILENO, "vnicd: %s%s%s%s\n", levels[level].prefix, link ? link : "", link ? ": " : "",
-		text);
+	(void)link;
+	dprintf(STDERR_FILENO, "vnicd: %s%s\n", levels[level].prefix, text);
 }
 
 void log_line(int level, const char *link, const char *fmt, ...)
 {
 	char text[1024];
+	int said = 0;
 	va_list ap;
 
 	if (level > log_up_to)
 		return;
+	if (link)
+		said = snprintf(text, sizeof(text), "%.100s: ", link);
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
+	vsnprintf(text + said, sizeof(text) - (size_t)said, fmt, ap);
 	va_end(ap);
+	/* Who names a link in a zone must not write the log's next line, nor to the terminal of who reads it. */
+	for (char *c = text; *c; c++)
+		if (iscntrl((unsigned char)*c))
+			*c = '?';
 	(to_journal() ? write_journal : write_stderr)(level, link, text);
 }

@@ -118,6 +118,16 @@ static int check_bpffs(const char *dir, struct err *e)
 			dir, dir);
 }
 
+int pins_stand(const struct bpf *b, struct err *e)
+{
+	char dir[PIN_MAX];
+
+	if (!access(b->dir, F_OK))
+		return 0;
+	snprintf(dir, sizeof(dir), "%s", b->dir);
+	return check_bpffs(dirname(dirname(dir)), e);
+}
+
 static int make_dir(const char *path, struct err *e)
 {
 	if (!mkdir(path, 0700) || errno == EEXIST)
@@ -238,9 +248,12 @@ int bpf_open(const char *dir, const char *uuid, unsigned long *acts, struct bpf 
 	b->acts = acts;
 	b->many = MANY_NONE;
 	b->pick[false] = b->pick[true] = -1;
+	b->kept = -1;
 	b->netns = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
 	b->nl = tc_open(); /* or a socket for each question */
 	r = make_dirs(b, dir, uuid, e);
+	if (!r)
+		b->kept = open(b->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	r = r ? r : load_hook(b, e);
 	if (r) {
 		bpf_close(b);
@@ -286,6 +299,7 @@ struct bpf *bpf_close(struct bpf *b)
 	close_fd(&b->pick[false]);
 	close_fd(&b->pick[true]);
 	close_fd(&b->netns);
+	close_fd(&b->kept);
 	many_done(&b->many);
 	hook_bpf__destroy(b->hook);
 	free(b);

@@ -295,10 +295,13 @@ int bpf_flows_observe(struct bpf *b, const struct bpf_flow_site *site, bool *ret
 	bool there[FLOW_PROGS + 1] = {false};
 	struct maps maps;
 	struct pins p;
-	int r = pins_of(b, site->n, site->ifindex, &p, e);
+	int r;
 
 	*ret = false;
-	if (r || !is_pinned(b, site->n))
+	if (!is_pinned(b, site->n))
+		return 0;
+	r = pins_of(b, site->n, site->ifindex, &p, e);
+	if (r)
 		return r;
 	r = find_maps(b, site->n, &maps, e);
 	if (r)
@@ -323,9 +326,11 @@ static int load(struct bpf *b, uint32_t n, const struct home *home, struct flow_
 {
 	char dir[PIN_MAX];
 	struct maps maps;
-	int r = maps_of(b, n, home, &maps);
+	int r = pins_stand(b, e);
 
-	r = r ? -EINVAL : load_once(b, n, home, ret);
+	if (r)
+		return r;
+	r = maps_of(b, n, home, &maps) ? -EINVAL : load_once(b, n, home, ret);
 	if (r != -EINVAL)
 		return r ? vnic_failed(n, r, "cannot load its flow programs", e) : 0;
 	r = flow_pin(dir, b, n, "", e);

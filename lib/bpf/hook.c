@@ -22,9 +22,11 @@ int bpf_hook_observe(struct bpf *b, int ifindex, bool *ret, struct err *e)
 int bpf_hook_add(struct bpf *b, int ifindex, struct err *e)
 {
 	struct seat s;
-	int r = hook_seat(b, ifindex, &s, e);
-	bool fresh = !r && access(s.pin, F_OK);
+	int r = pins_stand(b, e);
+	bool fresh;
 
+	r = r ? r : hook_seat(b, ifindex, &s, e);
+	fresh = !r && access(s.pin, F_OK);
 	r = r ? r : seat_take(&s, hook_fd(b), b->hook_tag, e);
 	if (r && fresh)
 		seat_leave(&s, NULL);

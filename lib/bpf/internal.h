@@ -36,6 +36,7 @@ enum flow_prog { FLOW_RX, FLOW_TX, FLOW_IFB, FLOW_PROGS };
 
 struct bpf {
 	char dir[PIN_MAX]; /* DIR/<uuid>/<cookie> */
+	int kept;          /* dir, open: a file system in use is unmounted by force only, and even then keeps its pins */
 	int netns;         /* the own one */
 	unsigned long *acts;
 	struct hook_bpf *hook; /* loaded, with the pinned steer map */
@@ -68,6 +69,9 @@ struct seat {
 	struct mnl_socket *nl; /* for the device's namespace; NULL: one is opened */
 	unsigned long *acts;
 };
+
+/* Is dir where it was? Else an error that tells what to mount. */
+int pins_stand(const struct bpf *b, struct err *e);
 
 /* many.c: loads what is not loaded yet, on this array of states, or (-1) a new one. */
 int many_open(struct bpf *b, int states);

@@ -128,6 +128,9 @@ int bpf_theirs_add(struct bpf *b, uint32_t n, int ifindex, const struct prog *pr
 	if (r)
 		return r;
 	fresh = !p.theirs;
+	r = pins_stand(b, e);
+	if (r)
+		return r;
 	r = note(b, p.dir, ifindex);
 	if (r)
 		return vnic_failed(n, r, "cannot make its pin directory", e);

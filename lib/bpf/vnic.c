@@ -325,8 +325,10 @@ static int make_shared(struct bpf *b, uint32_t n, struct pins *p, const struct p
 static int make(struct bpf *b, uint32_t n, struct pins *p, const struct prog *prog, struct err *e)
 {
 	SKEL s = NULL;
-	int r;
+	int r = pins_stand(b, e);
 
+	if (r)
+		return r;
 	p->seat[SIDE_INGRESS].clsact = p->seat[SIDE_EGRESS].clsact = prog->clsact;
 	if (mkdir(p->dir, 0700) && errno != EEXIST)
 		return vnic_failed(n, -errno, "cannot make its pin directory", e);

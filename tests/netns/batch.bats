@@ -38,6 +38,14 @@ refused() {
 	same 'made and deleted' "$before" "$(dump remade)"
 }
 
+@test "batch: its notes are of what there is afterwards" {
+	batch "create-vnic -l eth0 w1;create-vnic -l eth0 w2;create-vnic -l eth0 w3;delete-vnic w1"
+	[[ $(head -n 1 "$VT_DIR/notes") == "vnicadm: note: w2 is in eth0's namespace: "* ]] || complain "$(cat "$VT_DIR/notes")"
+	[[ $(tail -n 1 "$VT_DIR/notes") == 'vnicadm: note: the same holds for 1 more VNIC of this batch' ]]
+	batch "create-vnic -l eth0 w4;delete-vnic w4;delete-vnic w2 w3"
+	[[ ! -s $VT_DIR/notes ]] || complain "$(cat "$VT_DIR/notes")"
+}
+
 @test "batch: an error in the middle names its line and changes nothing" {
 	before=$(dump)
 	{

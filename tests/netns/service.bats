@@ -117,3 +117,25 @@ serve_by_file() {
 	start
 	same 'made again' "$with" "$(dump remade | sed 's/hook-.*/hook/')"
 }
+
+@test "its BPF file system is busy; unmounted by force, what stands goes on, and what cannot be made says what to mount" {
+	local before what="vnicadm: $VT_DIR/bpf: is not on a BPF file system: mkdir -p $VT_DIR/bpf && mount -t bpf bpf $VT_DIR/bpf"
+
+	vt_wire
+	vt_zone z1
+	start
+	adm create-vnic -l eth0 -m 02:08:20:00:00:01 -p "maxbw=10M,zone=${VT}z1" vnic1
+	before=$(dump)
+	run -32 umount "$VT_DIR/bpf"
+	umount -l "$VT_DIR/bpf"
+	run -1 adm create-vnic -l eth0 -p maxbw=10M vnic2
+	[[ $output == "$what" ]] || complain "$output"
+	run -1 adm set-linkprop -p maxbw=20M eth0
+	[[ $output == "$what" ]] || complain "$output"
+	[[ $(in_ns h ip -br link show type ifb | grep -cv '^vi1 ') == 0 ]]
+	stop TERM
+	mount -t bpf bpf "$VT_DIR/bpf"
+	start
+	same 'after a restart' "$before" "$(dump)"
+	[[ $(adm show-vnic -o link | sed 1d) == vnic1 ]]
+}
