@@ -39,7 +39,7 @@ static bool agreed(void)
 {
 	char answer[8] = "";
 
-	fprintf(stderr, "Delete every VNIC and etherstub that vnicd made? [y/N] ");
+	fprintf(stderr, "Delete every VNIC, etherstub and flow, and the caps of other links? [y/N] ");
 	return fgets(answer, sizeof(answer), stdin) && (answer[0] == 'y' || answer[0] == 'Y');
 }
 
@@ -49,7 +49,7 @@ int reset_all(struct cli *cli)
 		return verb_do(cli, "Reset", json_object());
 	if (!isatty(STDIN_FILENO)) {
 		say("",
-		    "reset deletes every VNIC and etherstub: say --yes where there is no terminal to ask on");
+		    "reset deletes every VNIC, etherstub and flow, and the caps of other links: say --yes where there is no terminal to ask on");
 		return STATUS_USER;
 	}
 	if (agreed())

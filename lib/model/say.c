@@ -274,6 +274,9 @@ static void say_prog(const struct op *op, const struct say *how, FILE *out)
 	char mac[18];
 
 	(void)how;
+	/* Where there is one already, this changes nothing. */
+	if (p->theirs && !op->from.prog.present)
+		fprintf(out, "tc qdisc replace dev %s clsact\n", WORD(hooked(&op->to)));
 	fprintf(out, "# bpf: hooks of %s%s: rx %s", WORD(hooked(&op->to)),
 		p->theirs ? ", in its clsact qdisc" : "", mode_words[p->rx]);
 	if (p->rx == HOOK_POLICE)

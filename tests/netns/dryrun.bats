@@ -36,6 +36,16 @@ stderr='' # of run
 	does delete-vnic vnic0 vnic7 vnic8 vnic9
 }
 
+@test "dry run: a link that others made" {
+	does set-linkprop -p maxbw=50M eth0
+	does set-linkprop -p maxbw=20M,maxbw-tx=1G eth0
+	does set-linkprop -p maxbw-rx=blocked eth0
+	does set-linkprop -p maxbw=none,maxbw-tx=3M eth0
+	does create-vnic -l eth0 -p maxbw=100M vnic1
+	does reset-linkprop eth0
+	does delete-vnic vnic1
+}
+
 @test "dry run: reapply, and why not" {
 	does create-vnic -l eth0 -p maxbw=100M vnic1
 	echo 'fail 1' >"$VT_DIR/fault"

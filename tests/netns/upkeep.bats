@@ -52,10 +52,10 @@ machine_settled() {
 	adm create-vnic -l eth0 -p "maxbw=20M,zone=${VT}z1" vnic1
 	adm create-vnic -l eth0 -p maxbw=blocked vnic2 2>/dev/null
 	adm create-vnic -l eth0 vnic3 2>/dev/null
-	refused 1 "reset deletes every VNIC and etherstub: say --yes where there is no terminal to ask on" reset </dev/null
+	refused 1 "reset deletes every VNIC, etherstub and flow, and the caps of other links: say --yes where there is no terminal to ask on" reset </dev/null
 	[ "$(adm show-vnic -o link -j | jq length)" = 4 ]
 	! script -qefc "'$VNICADM' reset" /dev/null <<<n >"$VT_DIR/typescript" || false
-	grep -q 'Delete every VNIC and etherstub that vnicd made? \[y/N\]' "$VT_DIR/typescript"
+	grep -q 'Delete every VNIC, etherstub and flow, and the caps of other links? \[y/N\]' "$VT_DIR/typescript"
 	grep -q 'vnicadm: nothing was changed' "$VT_DIR/typescript"
 	[ "$(adm show-vnic -o link -j | jq length)" = 4 ]
 	script -qefc "'$VNICADM' reset" /dev/null <<<y >/dev/null
