@@ -81,7 +81,8 @@ void log_line(int level, const char *link, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text + said, sizeof(text) - (size_t)said, fmt, ap);
 	va_end(ap);
-	/* Who names a link in a zone must not write the log's next line, nor to the terminal of who reads it. */
+	/* Who names a link in a zone must not write the log's next line, nor to the terminal of who reads it.
+	 */
 	for (char *c = text; *c; c++)
 		if (iscntrl((unsigned char)*c))
 			*c = '?';

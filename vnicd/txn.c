@@ -221,15 +221,16 @@ static struct node expected(const struct item *it, const struct node *now)
 	return n;
 }
 
-/* The ifb of a link that stays waits for the sweep at the transaction's end: the link is read back after that. */
+/* The ifb of a link that stays waits for the sweep at the transaction's end: the link is read back after
+ * that. */
 static bool waits_for_sweep(const struct item *it, const struct node *now)
 {
 	return it->c.new && now->ifb_doomed && !it->want.ifb;
 }
 
 /*
- * Reads back what was touched, or leaves that for after the sweep: 0, or an error that names the first thing the
- * kernel did not keep.
+ * Reads back what was touched, or leaves that for after the sweep: 0, or an error that names the first thing
+ * the kernel did not keep.
  */
 static int item_check(struct txn *t, struct item *it, struct err *e)
 {

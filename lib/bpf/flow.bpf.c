@@ -143,6 +143,8 @@ static long try_shape(__u32 i, struct search *s)
 #pragma unroll
 	for (int w = 0; w < FLOW_WORDS; w++)
 		s->look.word[w] = s->packet.word[w] & shape->mask.word[w];
+	if (!(shape->sieve & FLOW_SIEVE(&s->look)))
+		return 0;
 	at = FIND(rules, &s->look);
 	entry = at ? FIND(entries, at) : NULL;
 	if (!entry)

@@ -35,12 +35,21 @@ union flow_block {
 #define FLOW_NUMBER(shape)      ((shape)&0xff)
 #define FLOW_DIR(shape)         ((shape) >> 8 & 1)
 
-/* A mask in use; none of its rules is better than best. */
+/* The bit of a sieve that is set where a rule of this key may be: a few rules leave most packets no look-up.
+ */
+#define FLOW_SIEVE(block)                                                                       \
+	(1ULL << ((((block)->word[0] ^ (block)->word[1] ^ (block)->word[2] ^ (block)->word[3] ^ \
+		    (block)->word[4] ^ (block)->word[5]) *                                      \
+		   0x9e3779b97f4a7c15ULL) >>                                                    \
+		  58))
+
+/* A mask in use; none of its rules is better than best, and the sieve has the bits of all of them. */
 struct flow_shape {
 	union flow_block mask;
 	__u64 best_hi;
 	__u32 best_lo;
 	__u32 rules;
+	__u64 sieve;
 };
 
 /* The masks of a direction, best first. */

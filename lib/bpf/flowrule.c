@@ -100,8 +100,7 @@ static struct flow_shape *add_mask(struct sketch *s, const struct flow_key *mask
 	return x;
 }
 
-static void put_edit(struct change *c, const struct flow_entry *rule, const struct flow_shape *shape,
-		     bool add)
+static void put_edit(struct change *c, const struct flow_entry *rule, struct flow_shape *shape, bool add)
 {
 	struct edit *x = &c->edit[c->count];
 
@@ -110,10 +109,11 @@ static void put_edit(struct change *c, const struct flow_entry *rule, const stru
 		x->key.word[i] = shape->mask.word[i];
 	for (size_t i = 0; i < sizeof(rule->rule.key); i++)
 		((uint8_t *)&x->key)[i] &= ((const uint8_t *)&rule->rule.key)[i];
-	if (add)
-		x->hit = (struct flow_hit){
-			.hi = rule->order.hi, .lo = rule->order.lo, .slot1 = FLOW_ROW(rule->slot)};
 	c->count++;
+	if (!add)
+		return;
+	x->hit = (struct flow_hit){.hi = rule->order.hi, .lo = rule->order.lo, .slot1 = FLOW_ROW(rule->slot)};
+	shape->sieve |= FLOW_SIEVE(&x->key);
 }
 
 /* last: of the masks that are new. */
@@ -321,7 +321,7 @@ static void take_back(struct change *c)
 	}
 }
 
-/* Every mask's best rule as it will be, from all entries. */
+/* Every mask's best rule and sieve as they will be, from all entries. */
 static void scan(struct change *c, enum flow_dir dir)
 {
 	struct flow_shape *by_number[FLOW_NUMBERS] = {NULL};
@@ -332,12 +332,18 @@ static void scan(struct change *c, enum flow_dir dir)
 		by_number[FLOW_NUMBER(s->shape[i].mask.shape)] = &s->shape[i];
 		s->shape[i].best_hi = UINT64_MAX;
 		s->shape[i].best_lo = UINT32_MAX;
+		s->shape[i].sieve = 0;
 	}
 	for (uint32_t i = 0; i < c->m.table->used; i++) {
 		const struct flow_value *x = &c->m.entry[i];
 
-		if (x->key.shape && FLOW_DIR(x->key.shape) == (uint32_t)dir && x->hit[next].slot1)
-			offer_best(by_number[FLOW_NUMBER(x->key.shape)], &x->hit[next]);
+		struct flow_shape *shape;
+
+		if (!x->key.shape || FLOW_DIR(x->key.shape) != (uint32_t)dir || !x->hit[next].slot1)
+			continue;
+		shape = by_number[FLOW_NUMBER(x->key.shape)];
+		offer_best(shape, &x->hit[next]);
+		shape->sieve |= FLOW_SIEVE(&x->key);
 	}
 	s->stale = 0;
 }

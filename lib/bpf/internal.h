@@ -36,8 +36,9 @@ enum flow_prog { FLOW_RX, FLOW_TX, FLOW_IFB, FLOW_PROGS };
 
 struct bpf {
 	char dir[PIN_MAX]; /* DIR/<uuid>/<cookie> */
-	int kept;          /* dir, open: a file system in use is unmounted by force only, and even then keeps its pins */
-	int netns;         /* the own one */
+	int kept;  /* dir, open: a file system in use is unmounted by force only, and even then keeps its pins
+		    */
+	int netns; /* the own one */
 	unsigned long *acts;
 	struct hook_bpf *hook; /* loaded, with the pinned steer map */
 	bool mirror;           /* filters of mirror.c do what a program cannot */

@@ -893,6 +893,7 @@ START_TEST(costs_the_same_for_many)
 	ck_assert_uint_eq(counted(2).packets[FLOW_OUT], 0);
 	ck_assert_double_le(ns[2], 1.5 * ns[0]);
 	ck_assert_double_le(early, 1.5 * ns[0]);
+	ck_assert_double_le(shaped, 3.0 * ns[0]);
 }
 END_TEST
 

@@ -302,7 +302,8 @@ START_TEST(many_deletions_are_one)
 }
 END_TEST
 
-/* Hooks of what goes are put off until it is gone; of a link that moves the new ones must not go in their place. */
+/* Hooks of what goes are put off until it is gone; of a link that moves the new ones must not go in their
+ * place. */
 START_TEST(the_hooks_of_what_stays_are_not_put_off)
 {
 	struct node have = node_of(&looks[2]), want = node_of(&looks[3]);
