@@ -161,15 +161,12 @@ TESTED := $(PROGRAMS) $(B)/tests/vnicd $(UNIT) $(B)/tests/unit/random $(TOOLS)
 tested: $(TESTED)
 	@:
 
-# So many test files at a time of those that measure nothing.
-JOBS ?= $(shell nproc)
-
 check: suites = unit static golden netns
 check-unit: suites = unit static golden
 check-netns: suites = netns
 check check-unit check-netns: deps
 	$(Q)$(MAKE) tested
-	$(Q)B=$(B) tests/run -j $(JOBS) $(WITHOUT:%=-x %) $(suites)
+	$(Q)B=$(B) tests/run $(WITHOUT:%=-x %) $(suites)
 
 # 500 kills at random, then thousands of random steps, a million packets counted and 300,000 malformed frames; SEED=N
 # for the choices of another run.

@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
-# bats file_tags=untimed
 # shellcheck disable=SC2154 # bats sets output, stderr and status
 # Who may do what, the daemon's own command line and refusals, what a restart or a kill leaves, live statistics.
 

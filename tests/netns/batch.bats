@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
-# bats file_tags=untimed
 # shellcheck disable=SC2154 # bats sets output, stderr and status
 # vnicadm -b: many commands as one transaction, on the real kernel; an error anywhere, a failure or kill -9 at any step
 # changes nothing.

@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
-# bats file_tags=untimed
 # The queue for broadcast and multicast grows with the number of VNICs over a parent, and never twice for a restart.
 
 load common

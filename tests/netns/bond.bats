@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
-# bats file_tags=untimed
 # VNICs over parents that are several links at once, of which one works: when that fails, traffic, caps and VNICs go on
 # over the other. For kernels with bonding and team.
 

@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
-# bats file_tags=untimed
 # MAC addresses belong to the machine: the same command gives the same one, a copied system draws new ones.
 
 load common

@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
-# bats file_tags=untimed
 # shellcheck disable=SC2154 # bats sets output, stderr and status
 # The verbs against the real daemon: what they make, print and refuse; names; one command, one transaction.
 

@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
-# bats file_tags=untimed
 # --dry-run of etherstubs, isolation, batches and reset; see dryrun.bats.
 
 load common

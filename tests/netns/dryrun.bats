@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
-# bats file_tags=untimed
 # --dry-run: what it prints, typed into an equal namespace, makes there what the command itself makes; but for eBPF. And
 # it changes nothing. VNICs in zones and elsewhere, reapply, refusals.
 

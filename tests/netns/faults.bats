@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
-# bats file_tags=untimed
 # Every step of every command fails: one line, status 2, everything as it was, and the command works the next time.
 
 load common

@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
-# bats file_tags=untimed
 # shellcheck disable=SC2154 # bats sets output, stderr and status
 # What flowadm's commands mean to the daemon: batches, notes, limits, -t, a boot, ten thousand flows. No traffic.
 

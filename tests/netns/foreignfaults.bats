@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
-# bats file_tags=untimed
 # Every step of every change of caps and flows on a link that others made fails, or is the daemon's last: everything is
 # as it was, or wholly as asked for, and works the next time.
 

@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
-# bats file_tags=untimed
 # kill -9 at every step of every command: what was acknowledged is there afterwards, what was not is there wholly or not
 # at all, nothing is left over, and the command can be given again.
 

@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
-# bats file_tags=untimed
 # shellcheck disable=SC2154 # bats sets output, stderr and status
 # -p of every show verb against the real daemon: read back, it is what -j says.
 

@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
-# bats file_tags=untimed
 # shellcheck disable=SC2154 # bats sets output, stderr and status
 # A link of ours that others took alias, MAC or name from while no daemon ran: known by what is left, down to its number
 # and namespace; never a second one beside it, and nothing that is not ours is taken for it.

@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
-# bats file_tags=untimed
 # The daemon as a service: its configuration file, reloading, the watchdog, and taking everything out of the kernel.
 
 load common

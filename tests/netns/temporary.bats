@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
-# bats file_tags=untimed
 # -t: until the next boot; -P: what is stored for good. A boot is made by giving what is temporary in state.db another
 # boot's id, and taking our links away, as a boot does.
 

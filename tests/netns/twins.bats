@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
-# bats file_tags=untimed
 # Links of the same name in several namespaces, ours and others': never taken for one another.
 
 load common

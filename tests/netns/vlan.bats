@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
-# bats file_tags=untimed
 # VNICs on VLANs: one VLAN link of ours for all VNICs of one VID, made with the first and gone with the last.
 
 load common

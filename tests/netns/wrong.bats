@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
-# bats file_tags=untimed
 # shellcheck disable=SC2154 # bats sets output, stderr and status
 # Wrong command lines against the real daemon: the tables wrong.case and, of flowadm, flowwrong.case, their exact
 # messages and statuses; none of them may change anything. {z1} stands for the zone z1, and {dir} for a directory of the test's own.
