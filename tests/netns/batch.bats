@@ -102,7 +102,7 @@ at_once() {
 ours() { in_ns h ip -br link show | grep -E '^(vi[0-9]|a[0-9])' || true; }
 
 @test "batch: whatever is deleted and changed together, all of it is done" {
-	local count zone change changes=(maxbw=none maxbw=blocked maxbw=7M maxbw=none,mtu=1400)
+	local zone change changes=(maxbw=none maxbw=blocked maxbw=7M 'maxbw=none,mtu=1400')
 
 	vt_zone z1
 	vt_zone z2
