@@ -51,12 +51,11 @@ static void step_drops(struct vlink *v, const struct drop_stats *s)
 	counter_step(&v->counters[CTR_TX_BLOCKED], s->tx_blocked);
 }
 
-/* May there be a tree? Flows may have caps where the link has none. */
 static bool shaped(const struct vlink *v, bool tx)
 {
 	enum bw_kind kind = prop_cap(&v->props, tx).kind;
 
-	return kind == BW_RATE || kind == BW_PERCENT || v->flows;
+	return kind == BW_RATE || kind == BW_PERCENT;
 }
 
 /* Where what our own objects dropped is counted for v, whose link has this ifindex. */
@@ -92,9 +91,9 @@ void sampler_collect(struct daemon *d, struct vlink *v)
 		return;
 	if (!theirs && d->kernel->ops->stats(d->kernel, zone, l.ifindex, &stats, NULL) == 0)
 		step_links(v, &stats);
-	if (!prop_capped(&v->props) && !v->flows)
-		return;
 	drops_key(d, v, l.ifindex, &key);
+	if (!prop_capped(&v->props))
+		return;
 	if (d->kernel->ops->drops(d->kernel, &key, &drops, NULL) == 0)
 		step_drops(v, &drops);
 }

@@ -137,7 +137,8 @@ void save_rows_again(struct txn *t)
 	char text[600];
 	int r = store_begin(t->d->store, &e);
 
-	for (size_t i = 0; i < t->count && r == 0; i++)
+	/* The last first: what lies over another, or took another's name, came after it. */
+	for (size_t i = t->count; i-- > 0 && r == 0;)
 		r = save_before(t->d, &t->items[i].c, &e);
 	for (size_t i = 0; i < t->count && r == 0; i++)
 		if (!t->items[i].c.new)

@@ -121,11 +121,13 @@ static int check_bpffs(const char *dir, struct err *e)
 int pins_stand(const struct bpf *b, struct err *e)
 {
 	char dir[PIN_MAX];
+	int r;
 
 	if (!access(b->dir, F_OK))
 		return 0;
 	snprintf(dir, sizeof(dir), "%s", b->dir);
-	return check_bpffs(dirname(dirname(dir)), e);
+	r = check_bpffs(dirname(dirname(dir)), e);
+	return r ? r : err_user(e, -ENOENT, dir, "was emptied or mounted anew: restart vnicd");
 }
 
 static int make_dir(const char *path, struct err *e)

@@ -56,7 +56,7 @@ struct flow_shape {
 struct flow_side {
 	__u32 count;
 	__u32 strict;
-	__u32 stale; /* how often the best rule of a mask went since all best were known */
+	__u32 stale; /* how many rules went, or were a mask's best, since all best and sieves were known */
 	__u32 zero[13];
 	struct flow_shape shape[FLOW_SHAPES];
 };

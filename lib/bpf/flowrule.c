@@ -199,7 +199,8 @@ static void account(struct change *c, const struct edit *x, const struct flow_hi
 
 	s->rules += !was;
 	s->rules -= !x->hit.slot1;
-	if (was && !before(s->best_hi, s->best_lo, was->hi, was->lo))
+	/* A rule that goes leaves its bit in the sieve. */
+	if (!x->hit.slot1 || (was && !before(s->best_hi, s->best_lo, was->hi, was->lo)))
 		side->stale++;
 	if (x->hit.slot1)
 		offer_best(s, &x->hit);

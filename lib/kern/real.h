@@ -114,7 +114,7 @@ int tree_drain(struct act *a);
 /* want: what was asked for (a figure that is the same to the kernel is given as it was); mtu: of the VNIC. */
 int tree_observe(const struct real *r, struct nl_sock *sk, int ifindex, uint32_t mtu,
 		 const struct shape *want, struct tree *ret, struct extack *x);
-/* What our tree on a link dropped, in all its classes: the kernel counts that at the root, too. 0: no tree. */
+/* What the leaf of our tree on a link dropped; 0 when there is none. */
 int tree_drops(const struct real *r, struct nl_sock *sk, int ifindex, uint64_t *ret, struct extack *x);
 double tree_tick_ns(void);
 

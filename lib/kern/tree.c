@@ -439,6 +439,11 @@ static int ask(const struct real *r, struct nl_sock *sk, const struct where *w, 
 	return h ? see(h, s) : 0;
 }
 
+static int ask_leaf(const struct real *r, struct nl_sock *sk, int ifindex, struct seen *s, struct extack *x)
+{
+	return ask(r, sk, &(struct where){.ifindex = ifindex, .parent = REST_ID}, s, x);
+}
+
 static const struct leaf *our_leaf(const struct seen *s)
 {
 	for (size_t i = 0; i < LEAVES; i++)
@@ -673,11 +678,6 @@ static int observe_classes(const struct view *v, struct nl_sock *sk, int ifindex
 	return rc;
 }
 
-static bool is_our_root(const struct seen *s)
-{
-	return s->handle == TREE_MAJOR && !strcmp(s->kind, "htb");
-}
-
 int tree_observe(const struct real *r, struct nl_sock *sk, int ifindex, uint32_t mtu,
 		 const struct shape *want, struct tree *ret, struct extack *x)
 {
@@ -689,7 +689,7 @@ int tree_observe(const struct real *r, struct nl_sock *sk, int ifindex, uint32_t
 	struct seen seen_root = {}, seen_leaf = {.take = take_leaf, .arg = &v}, seen_below = seen_leaf;
 	int rc = ask(r, sk, &root, &seen_root, x);
 
-	tree.root = is_our_root(&seen_root);
+	tree.root = seen_root.handle == TREE_MAJOR && !strcmp(seen_root.kind, "htb");
 	if (!rc && tree.root)
 		rc = observe_classes(&v, sk, ifindex, x);
 	if (!rc && tree.cap)
@@ -703,11 +703,11 @@ int tree_observe(const struct real *r, struct nl_sock *sk, int ifindex, uint32_t
 
 int tree_drops(const struct real *r, struct nl_sock *sk, int ifindex, uint64_t *ret, struct extack *x)
 {
-	struct seen root = {};
-	int rc = ask(r, sk, &(struct where){.ifindex = ifindex, .parent = TC_H_ROOT}, &root, x);
+	struct seen leaf = {};
+	int rc = ask_leaf(r, sk, ifindex, &leaf, x);
 
 	if (!rc)
-		*ret = is_our_root(&root) ? root.drops : 0;
+		*ret = our_leaf(&leaf) ? leaf.drops : 0;
 	return rc;
 }
 

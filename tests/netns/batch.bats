@@ -134,6 +134,14 @@ ours() { in_ns h ip -br link show | grep -E '^(vi[0-9]|a[0-9])' || true; }
 	fail_every_step batch "batch_out 'create-etherstub stub0;create-vnic -l stub0 -m 02:08:20:00:00:01 a1;create-vnic -l eth0 -m 02:08:20:00:00:02 -p maxbw=10M a2;set-linkprop -p maxbw=60G old1'" \
 		"batch 'delete-vnic a1 a2;delete-etherstub stub0;set-linkprop -p maxbw=50G old1'" remade
 }
+
+@test "batch: every step fails where some of it comes, some goes, and names change hands" {
+	adm create-vnic -l eth0 -m 02:08:20:00:00:07 -p maxbw=20M x1 2>/dev/null
+	adm create-vnic -l eth0 -m 02:08:20:00:00:08 old1 2>/dev/null
+	adm create-vnic -l eth0 -m 02:08:20:00:00:09 old2 2>/dev/null
+	fail_every_step batch "batch_out 'create-etherstub stub0;create-vnic -l stub0 -m 02:08:20:00:00:01 a1;rename-link old1 tmp1;rename-link old2 old1;delete-vnic x1'" \
+		"batch 'delete-vnic a1;delete-etherstub stub0;rename-link old1 old2;rename-link tmp1 old1;create-vnic -l eth0 -m 02:08:20:00:00:07 -p maxbw=20M x1'" remade
+}
 batch_out() { tr ';' '\n' <<<"$1" | adm -b -; }
 
 @test "batch: kill -9 and failures in the middle of 200" {

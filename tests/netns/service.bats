@@ -132,8 +132,10 @@ serve_by_file() {
 	run -1 adm set-linkprop -p maxbw=20M eth0
 	[[ $output == "$what" ]] || complain "$output"
 	[[ $(in_ns h ip -br link show type ifb | grep -cv '^vi1 ') == 0 ]]
-	stop TERM
 	mount -t bpf bpf "$VT_DIR/bpf"
+	run -1 adm create-vnic -l eth0 -p maxbw=10M vnic2
+	[[ $output == "vnicadm: $VT_DIR/bpf: was emptied or mounted anew: restart vnicd" ]] || complain "$output"
+	stop TERM
 	start
 	same 'after a restart' "$before" "$(dump)"
 	[[ $(adm show-vnic -o link | sed 1d) == vnic1 ]]
