@@ -289,7 +289,7 @@ static int stage_change(struct batch *b, struct change change, int r, struct err
 static int stage_props(struct batch *b, const json_t *params, edit_fn *edit, struct err *e)
 {
 	struct change change = {0};
-	int r = change_build(b->d, params, edit, &change, b->notes, e);
+	int r = change_build(b->d, params, edit, &change, e);
 
 	if (r == 0 && !change.new)
 		return change.old ? stage_delete(b, change.old, e) : 0;
@@ -413,15 +413,11 @@ static void drop_nothings(struct batch *b)
 	b->count = kept;
 }
 
-/* Where the new VNICs are once all is done: what comes after their creation may move or delete them. */
+/* Where VNICs are once all is done: later commands may move or delete what earlier ones made. */
 static void note_places(struct batch *b)
 {
-	for (size_t i = 0; i < b->count; i++) {
-		const struct change *c = &b->items[i];
-
-		if (!c->old && c->new->s.class == CLASS_VNIC)
-			change_note_place(b->d, c->new, b->notes, &b->places);
-	}
+	for (size_t i = 0; i < b->count; i++)
+		change_note_place(b->d, &b->items[i], b->notes, &b->places);
 }
 
 static int run_batch(struct batch *b, const json_t *commands, struct err *e)

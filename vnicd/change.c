@@ -139,8 +139,19 @@ static void note_beside(struct daemon *d, const struct vlink *v, json_t *notes)
 		     v->s.name, over, over, v->s.name, over);
 }
 
-void change_note_place(struct daemon *d, const struct vlink *v, json_t *notes, struct place_notes *p)
+/* Is it where it was before, and as it was there? */
+static bool stays_put(const struct change *c)
 {
+	return c->old && !strcmp(vlink_zone(c->new), vlink_zone(c->old)) &&
+	       prop_isolate(&c->new->props) == prop_isolate(&c->old->props);
+}
+
+void change_note_place(struct daemon *d, const struct change *c, json_t *notes, struct place_notes *p)
+{
+	const struct vlink *v = c->new;
+
+	if (!v || v->s.class != CLASS_VNIC || stays_put(c))
+		return;
 	if (is_beside_parent(v) && p->beside++ == 0)
 		note_beside(d, v, notes);
 	else if (is_apart(d, v, p) && p->apart++ == 0)
@@ -252,7 +263,7 @@ static void create_vnic(struct daemon *d, struct call *c)
 	v->s.down = json_is_true(json_object_get(call_params(c), "down"));
 	if (change_build_vnic(d, call_params(c), v, &parent, &e) < 0 || run_create(d, v, &e) < 0)
 		goto fail;
-	change_note_place(d, v, notes, &(struct place_notes){0});
+	change_note_place(d, &(struct change){.new = v}, notes, &(struct place_notes){0});
 	change_note_driver(parent, notes);
 	reply_done(d, c, v->s.name, notes);
 	return;
@@ -544,8 +555,7 @@ static int build_foreign(struct daemon *d, const json_t *c, edit_fn *edit, struc
 	return r;
 }
 
-int change_build(struct daemon *d, const json_t *c, edit_fn *edit, struct change *ret, json_t *notes,
-		 struct err *e)
+int change_build(struct daemon *d, const json_t *c, edit_fn *edit, struct change *ret, struct err *e)
 {
 	int r = find_changeable(d, c, &ret->old, e);
 
@@ -569,9 +579,6 @@ int change_build(struct daemon *d, const json_t *c, edit_fn *edit, struct change
 		return r;
 	if (strcmp(prop_zone(&ret->new->props), prop_zone(&ret->old->props)) != 0)
 		ret->new->moved = false;
-	if (strcmp(vlink_zone(ret->new), vlink_zone(ret->old)) != 0 ||
-	    prop_isolate(&ret->new->props) != prop_isolate(&ret->old->props))
-		change_note_place(d, ret->new, notes, &(struct place_notes){0});
 	return 0;
 }
 
@@ -582,8 +589,9 @@ static void change_props(struct daemon *d, struct call *c, edit_fn *edit)
 	json_t *notes = json_array();
 	struct err e = {0};
 
-	if (change_build(d, call_params(c), edit, &change, notes, &e) < 0)
+	if (change_build(d, call_params(c), edit, &change, &e) < 0)
 		goto fail;
+	change_note_place(d, &change, notes, &(struct place_notes){0});
 	if ((change.old || change.new) && run_change(d, &change, notes, &e) < 0)
 		goto fail;
 	reply_done(d, c, NULL, notes);

@@ -15,9 +15,9 @@ struct place_notes {
 	int parent;             /* asked for last: has it addresses? */
 	bool addressed;
 };
-/* Adds to notes what the user should know of where v is; of many VNICs only of the first, and for the others
- * change_note_more() speaks in the end. */
-void change_note_place(struct daemon *d, const struct vlink *v, json_t *notes, struct place_notes *p);
+/* Adds to notes what the user should know of where a new VNIC is, or one that is somewhere else now; of many
+ * only of the first, and for the others change_note_more() speaks in the end. */
+void change_note_place(struct daemon *d, const struct change *c, json_t *notes, struct place_notes *p);
 void change_note_more(const struct place_notes *p, json_t *notes);
 /* ... and of its parent's driver. */
 void change_note_driver(const struct slink *parent, json_t *notes);
@@ -36,8 +36,7 @@ typedef int edit_fn(struct vlink *v, const json_t *list, bool temp, struct err *
 /* ret->new is a copy of the link with the change made and checked; it is the caller's, also on failure. Of a
  * link that is not ours (CLASS_FOREIGN) old is NULL when nothing was wanted until now, and new when nothing
  * is any more. */
-int change_build(struct daemon *d, const json_t *c, edit_fn *edit, struct change *ret, json_t *notes,
-		 struct err *e);
+int change_build(struct daemon *d, const json_t *c, edit_fn *edit, struct change *ret, struct err *e);
 int change_build_rename(struct daemon *d, const json_t *c, struct change *ret, json_t *notes, struct err *e);
 /* Edits for change_build(). */
 int change_edit_set(struct vlink *v, const json_t *list, bool temp, struct err *e);

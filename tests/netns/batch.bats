@@ -41,7 +41,11 @@ refused() {
 	batch "create-vnic -l eth0 w1;create-vnic -l eth0 w2;create-vnic -l eth0 w3;delete-vnic w1"
 	[[ $(head -n 1 "$VT_DIR/notes") == "vnicadm: note: w2 is in eth0's namespace: "* ]] || complain "$(cat "$VT_DIR/notes")"
 	[[ $(tail -n 1 "$VT_DIR/notes") == 'vnicadm: note: the same holds for 1 more VNIC of this batch' ]]
-	batch "create-vnic -l eth0 w4;delete-vnic w4;delete-vnic w2 w3"
+	vt_zone z1
+	batch "create-vnic -l eth0 -p zone=${VT}z1 w4;reset-linkprop -p zone w4;set-linkprop -p mtu=1400 w2"
+	[[ $(<"$VT_DIR/notes") == "vnicadm: note: w4 is in eth0's namespace: "* && $(wc -l <"$VT_DIR/notes") == 1 ]] ||
+		complain "$(cat "$VT_DIR/notes")"
+	batch "create-vnic -l eth0 w5;set-linkprop -p isolate=on w5;delete-vnic w5;delete-vnic w2 w3 w4"
 	[[ ! -s $VT_DIR/notes ]] || complain "$(cat "$VT_DIR/notes")"
 }
 
