@@ -216,7 +216,8 @@ static int open_table(const struct bpf *b, uint32_t n, struct flowmap *m)
 	struct bpf_map_info info = {.type = 0};
 	uint32_t size = sizeof(info);
 
-	if (table >= 0 && (bpf_obj_get_info_by_fd(table, &info, &size) || info.value_size < sizeof(*m->table)))
+	if (table >= 0 &&
+	    (bpf_obj_get_info_by_fd(table, &info, &size) || info.value_size < sizeof(*m->table)))
 		return -ENOENT;
 	return table < 0 ? table : map_shared(table, pages(sizeof(*m->table)), &m->table);
 }
