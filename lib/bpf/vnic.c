@@ -206,8 +206,9 @@ int bpf_vnic_observe(struct bpf *b, uint32_t n, int ifindex, struct prog *ret, s
 	*ret = (struct prog){.present = false};
 	r = home_open(&p, n, &h);
 	r = r ? r : read_home(&h, &st);
+	/* Nothing there says something only where all pins are. */
 	if (r)
-		return r == -ENOENT ? 0 : vnic_failed(n, r, "cannot read its state", e);
+		return r == -ENOENT ? pins_stand(b, e) : vnic_failed(n, r, "cannot read its state", e);
 	r = tags_of(b, n, &h, &tags, e);
 	for (enum side i = SIDE_INGRESS; !r && i <= SIDE_EGRESS; i++)
 		r = sits(b, n, &p, i, tags[i], &there[i], e);

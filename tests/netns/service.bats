@@ -131,6 +131,8 @@ serve_by_file() {
 	[[ $output == "$what" ]] || complain "$output"
 	run -1 adm set-linkprop -p maxbw=20M eth0
 	[[ $output == "$what" ]] || complain "$output"
+	run -1 adm set-linkprop -p maxbw=none vnic1
+	[[ $output == "$what" ]] || complain "$output"
 	[[ $(in_ns h ip -br link show type ifb | grep -cv '^vi1 ') == 0 ]]
 	mount -t bpf bpf "$VT_DIR/bpf"
 	run -1 adm create-vnic -l eth0 -p maxbw=10M vnic2
