@@ -48,8 +48,8 @@ int reset_all(struct cli *cli)
 	if (cli->value['y'] || cli->dry)
 		return verb_do(cli, "Reset", json_object());
 	if (!isatty(STDIN_FILENO)) {
-		say("",
-		    "reset deletes every VNIC, etherstub and flow, and the caps of other links: say --yes where there is no terminal to ask on");
+		say("", "reset deletes every VNIC, etherstub and flow, and the caps of other links: say "
+			"--yes where there is no terminal to ask on");
 		return STATUS_USER;
 	}
 	if (agreed())
