@@ -75,8 +75,7 @@ scale_serve() {
 		read -rt 0.005 -u "$never" || true
 	done
 	exec {never}>&-
-	[[ -S $VNICD_SOCKET ]] && return 0
-	return 1
+	[[ -S $VNICD_SOCKET ]]
 }
 
 scale_acts() { sed -nE 's/.*[^0-9]([0-9]+) modifying acts?.*/\1/p' "$VT_DIR/log" | tail -n 1; }

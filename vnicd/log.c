@@ -62,9 +62,8 @@ static void write_journal(int level, const char *link, const char *text)
 }
 
 /* One write, so that lines of several programs on one terminal stay whole. */
-static void write_stderr(int level, const char *link, const char *text)
+static void write_stderr(int level, const char *text)
 {
-	(void)link;
 	dprintf(STDERR_FILENO, "vnicd: %s%s\n", levels[level].prefix, text);
 }
 
@@ -81,10 +80,12 @@ void log_line(int level, const char *link, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text + said, sizeof(text) - (size_t)said, fmt, ap);
 	va_end(ap);
-	/* Who names a link in a zone must not write the log's next line, nor to the terminal of who reads it.
-	 */
+	/* Who names a link in a zone must not write the log's next line, nor to its reader's terminal. */
 	for (char *c = text; *c; c++)
 		if (iscntrl((unsigned char)*c))
 			*c = '?';
-	(to_journal() ? write_journal : write_stderr)(level, link, text);
+	if (to_journal())
+		write_journal(level, link, text);
+	else
+		write_stderr(level, text);
 }

@@ -35,8 +35,7 @@ union flow_block {
 #define FLOW_NUMBER(shape)      ((shape)&0xff)
 #define FLOW_DIR(shape)         ((shape) >> 8 & 1)
 
-/* The bit of a sieve that is set where a rule of this key may be: a few rules leave most packets no look-up.
- */
+/* The bit of a sieve that is set where a rule of this key may be: a few rules spare most look-ups. */
 #define FLOW_SIEVE(block)                                                                       \
 	(1ULL << ((((block)->word[0] ^ (block)->word[1] ^ (block)->word[2] ^ (block)->word[3] ^ \
 		    (block)->word[4] ^ (block)->word[5]) *                                      \

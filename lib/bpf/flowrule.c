@@ -337,7 +337,6 @@ static void scan(struct change *c, enum flow_dir dir)
 	}
 	for (uint32_t i = 0; i < c->m.table->used; i++) {
 		const struct flow_value *x = &c->m.entry[i];
-
 		struct flow_shape *shape;
 
 		if (!x->key.shape || FLOW_DIR(x->key.shape) != (uint32_t)dir || !x->hit[next].slot1)

@@ -36,7 +36,7 @@ enum flow_prog { FLOW_RX, FLOW_TX, FLOW_IFB, FLOW_PROGS };
 
 struct bpf {
 	char dir[PIN_MAX]; /* DIR/<uuid>/<cookie> */
-	int kept;  /* dir, open: a file system in use is unmounted by force only, and even then keeps its pins
+	int kept;  /* dir, open: who unmounts its file system has to force it, and the pins stay all the same
 		    */
 	int netns; /* the own one */
 	unsigned long *acts;
